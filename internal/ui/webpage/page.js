@@ -4,7 +4,7 @@
   // at a time. It holds no sign that XML would take for one of its own.
   function all(selector, below) { return Array.prototype.slice.call((below || document).querySelectorAll(selector)); }
   function by(id) { return document.getElementById(id); }
-  var rows = all(".row"), groups = all(".group"), hosts = all(".host"), sets = {}, texts = [];
+  var rows = all(".row"), groups = all(".group"), hosts = all(".host"), sets = {}, texts = [], links = [], shownView = "state";
   var find = by("find"), kind = by("kind"), on = by("on"), count = by("count");
   var groupOf = rows.map(function (r) { return groups.indexOf(r.closest(".group")); });
   var titles = groups.map(function (g) { return g.querySelector(".n"); });
@@ -43,7 +43,6 @@
           if (exact === -1 ? n.indexOf(name) !== -1 : i === exact) { wanted.push(i); }
         });
       }
-      hosts.forEach(function (h, i) { h.hidden = wanted === null ? false : wanted.indexOf(i) === -1; });
     }
     rows.forEach(function (r, i) {
       var is = kind.value === "" ? true : kinds[i].indexOf(" " + kind.value + " ") !== -1;
@@ -56,13 +55,47 @@
       g.hidden = left[i] === 0;
       titles[i].textContent = left[i];
     });
+    filterHosts(wanted, words + kind.value !== "");
     count.textContent = shown + " of " + rows.length;
+  }
+
+  // filterHosts shows the wanted hosts, and of their rows those that are shown by state; a host
+  // none of whose rows is shown is hidden, too.
+  function filterHosts(wanted, some) {
+    hosts.forEach(function (h, i) {
+      var is = wanted === null ? true : wanted.indexOf(i) !== -1;
+      if (links[i] === undefined) { links[i] = all("li", h); }
+      var left = links[i].filter(function (li) {
+        var row = by(li.querySelector("a").getAttribute("href").slice(1));
+        li.hidden = row ? row.hidden : false;
+        return !li.hidden;
+      });
+      var same = h.querySelector("p > a");
+      if (same) { is = is ? !some || !by(same.getAttribute("href").slice(1)).hidden : false; }
+      else if (some) { is = is ? left.length !== 0 : false; }
+      h.hidden = !is;
+    });
+  }
+
+  // step goes to the next row or host that is shown, or to the one before.
+  function step(way) {
+    var list = shownView === "host" ? hosts : rows;
+    var at = list.indexOf(document.activeElement.closest("details.row, details.host, li.row"));
+    for (var i = at === -1 ? (way === 1 ? 0 : list.length - 1) : at + way; list[i]; i += way) {
+      var group = list[i].closest(".group");
+      if (list[i].hidden === false) {
+        if (group) { group.open = true; }
+        var to = list[i].querySelector("summary");
+        if (to) { to.focus(); return; }
+      }
+    }
   }
 
   var timer;
   function soon() { clearTimeout(timer); timer = setTimeout(filter, 60); }
   function fold(open) { all("details.row, details.group, details.host").forEach(function (d) { d.open = open; }); }
   function show(view) {
+    shownView = view;
     ["state", "host"].forEach(function (v) {
       if (by("by-" + v)) {
         by("by-" + v).hidden = v !== view;
@@ -98,6 +131,9 @@
     var typing = ["input", "select"].indexOf(e.target.tagName.toLowerCase()) !== -1;
     if (e.key === "Escape") { if (typing) { find.value = ""; if (on) { on.value = ""; } filter(); e.target.blur(); } }
     if (e.key === "/") { if (!typing) { e.preventDefault(); find.focus(); } }
+    if (e.ctrlKey || e.metaKey || e.altKey || typing) { return; }
+    if (e.key === "j") { step(1); }
+    if (e.key === "k") { step(-1); }
   });
   window.addEventListener("hashchange", follow);
   by("bar").hidden = false;
