@@ -78,7 +78,7 @@ func programsOf() map[string]func(*program) (host.Result, error) {
 		"ssh-keyscan": good,
 		"systemd":     unitSettings,
 	}
-	out["systemd-analyze"] = checks("verify")
+	out["systemd-analyze"] = checks("verify", "calendar")
 	out["named-checkconf"], out["named-checkzone"], out["unbound-checkconf"] = good, good, good
 	return out
 }
