@@ -41,6 +41,9 @@ type Environment struct {
 	// WorkFactor is the cost of new passphrases, see secrets.Recipients; 0: as strong as
 	// they should be.
 	WorkFactor int
+	// StateDir is where records of runs are kept, unless --state-dir or --root says otherwise; empty: the
+	// account's own folder.
+	StateDir string
 }
 
 // status is an error that carries the exit status. Nothing is printed for one

@@ -20,9 +20,11 @@ var update = flag.Bool("update", false, "rewrite what the scripts in testdata/cl
 
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"tenet": func() {
-		os.Exit(cli.Main(os.Args[1:], cli.Environment{
-			In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Environ: os.Environ(), WorkFactor: 10,
-		}))
+		env := cli.Environment{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Environ: os.Environ(), WorkFactor: 10}
+		if home := os.Getenv("XDG_STATE_HOME"); home != "" { // where root runs the tests, too
+			env.StateDir = filepath.Join(home, "tenet")
+		}
+		os.Exit(cli.Main(os.Args[1:], env))
 	}, "tenet-faulty": faultyRunner, "ssh": fakeSSH, "sshd": serveLogins, "login": logIn})
 }
 

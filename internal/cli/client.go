@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"strings"
@@ -118,6 +119,10 @@ func (s *client) newHost() (*host.Local, error) {
 
 // stateDir is where the records of runs are kept.
 func (s *client) stateDir() (string, error) {
-	dir, err := runner.StateDir(s.globals.StateDir, s.globals.Root, s.getenv)
+	given := s.globals.StateDir
+	if s.globals.Root == "" {
+		given = cmp.Or(given, s.StateDir)
+	}
+	dir, err := runner.StateDir(given, s.globals.Root, s.getenv)
 	return dir, s.ran(err)
 }
