@@ -27,6 +27,8 @@ type Explanation struct {
 	NotifiedBy  []states.Notification `json:"notified_by,omitempty"`
 	Notifies    []string              `json:"notifies,omitempty"`
 	Blocks      []string              `json:"blocks,omitempty"` // those that hold it
+	// Reads are the outputs of other hosts that it names, whose turns come before: "output.NAME of HOST".
+	Reads []string `json:"reads,omitempty"`
 	// Retain says of its parts, by their addresses, what stays once they are declared no longer.
 	Retain map[string]states.Retention `json:"retain,omitempty"`
 }
@@ -50,9 +52,23 @@ func Why(r *Result, address string) (*Explanation, error) {
 	}
 	if len(found) > 0 {
 		e.explain(r, found)
+		e.explainReading(r.Run)
 		e.explainRetention(r.Run)
 	}
 	return e, nil
+}
+
+// explainReading adds what its invocations read of other hosts.
+func (e *Explanation) explainReading(run *states.StateRun) {
+	of := &states.StateRun{}
+	for _, inv := range run.Invocations {
+		if slices.Contains(e.Invocations, inv.Address) {
+			of.Invocations = append(of.Invocations, inv)
+		}
+	}
+	for _, n := range of.HostOutputs() {
+		e.Reads = append(e.Reads, fmt.Sprintf("output.%s of %s", n.Name, n.Host))
+	}
 }
 
 // explainParams says of a state that it has params which only a run can give. It reports whether it is one.
@@ -172,6 +188,7 @@ func (e *Explanation) Text(w io.Writer) error {
 	line("notified by", by...)
 	line("notifies", e.Notifies...)
 	line("in block", e.Blocks...)
+	line("reads", e.Reads...)
 	var retained []string
 	for _, address := range slices.Sorted(maps.Keys(e.Retain)) {
 		retained = append(retained, retentionText(address, e.Retain[address]))
