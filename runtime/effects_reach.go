@@ -66,7 +66,7 @@ func (s *step) reach() (e states.Effects) {
 		return s.declaredEffects()
 	}
 	written, all := s.trace.Writes()
-	own := s.module.Paths(s.part.Values)
+	own := append(s.module.Paths(s.part.Values), lockedFiles(s.module)...)
 	incomplete := s.isUnforeseeable || s.outcome != states.Changed || s.module.Batch != nil
 	isKeyUnknown := s.hasUnknownKey(s.unknownUntilApply)
 	switch {
@@ -77,6 +77,17 @@ func (s *step) reach() (e states.Effects) {
 	}
 	s.addPaths(&e, slices.Concat(written, own))
 	return e
+}
+
+// lockedFiles gives the files that parts of a module edit whatever their own paths are: each holds a
+// lock of that name.
+func lockedFiles(m *states.Module) (out []string) {
+	for _, lock := range m.Locks {
+		if path.IsAbs(lock) {
+			out = append(out, lock)
+		}
+	}
+	return out
 }
 
 // addPaths adds paths that the part writes. Of the host's records it changes what is of its own

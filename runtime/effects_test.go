@@ -362,3 +362,38 @@ func TestFailureThatAnActBeforeMayMend(t *testing.T) {
 		`state.there.file["/d/second"]`: "create maybe (command.anything, whose effects cannot be foreseen, may come before it)",
 	})
 }
+
+// A part that may act touches the files that its module edits whatever its own path is.
+func TestWhatAPartThatMayActEdits(t *testing.T) {
+	m := machine()
+	for _, dir := range []string{"/etc", "/srv"} {
+		mkdir(t, m, dir)
+	}
+	write(t, m, "/etc/fstab", "")
+	got := plan(t, m, `
+	command "makes" {
+	  argv   = ["good"]
+	  writes = ["/made"]
+	}
+	state "mounts" {
+	  require = [command.makes]
+	  mount "/srv/m" {
+	    source = "tmpfs"
+	    fstype = "tmpfs"
+	    boot   = true
+	    only_if {
+	      exists = "/made"
+	    }
+	  }
+	}
+	state "looks" {
+	  require = [state.mounts]
+	  file "/etc/fstab" {
+	    content = ""
+	  }
+	}
+	`)
+	got.want(t, map[string]string{
+		`state.looks.file["/etc/fstab"]`: `no change maybe (unchanged as things are; after state.mounts.mount["/srv/m"], which is not certain)`,
+	})
+}

@@ -37,7 +37,13 @@ locale "en_GB.UTF-8" {}`
 var Module = states.Define(states.Type[Locale]{
 	Name: "locale", Doc: doc, Example: example, Locks: []string{"locale", wishes, debianDefault}, Root: true,
 	Validate: validate, Read: read, Write: write, Remove: remove, Foresee: foresee, List: list,
+	Effects: effects,
 })
+
+// effects are those of locale-gen, which makes the locales anew in one archive.
+func effects(_ Locale, _ bool) states.Effects {
+	return states.Effects{Paths: []string{madeDir}}
+}
 
 func validate(want Locale) error {
 	if len(want.Name) > 60 {
