@@ -80,6 +80,8 @@ func Require(h host.Reader) error {
 // Service is one service of a host, as its init system knows it.
 type Service struct {
 	init host.Init
+	h    host.Host
+	user *string
 	Name string // as the init system has it
 }
 
@@ -97,7 +99,7 @@ func Open(ctx context.Context, h host.Host, name string, user *string) (*Service
 	if init.System() == "systemd" {
 		name = Unit(name)
 	}
-	return &Service{init, name}, nil
+	return &Service{init, h, user, name}, nil
 }
 
 // Status says how it is. One that is not known is an error that wraps
@@ -137,11 +139,14 @@ func OpenForAct(ctx context.Context, h host.Host, name string, user *string) (*S
 	return s, status, err
 }
 
-// Do carries out a verb. What the service and its log have said stands in the error.
+// Do carries out a verb. In a plan its error tells what may be touched beside. What the service and its log have said stands in the error.
 func (s *Service) Do(ctx context.Context, verb host.Verb) error {
 	err := s.init.Do(ctx, verb, s.Name)
 	if errors.Is(err, host.ErrLost) {
 		return fmt.Errorf("%w: %w", states.ErrUnknown, err)
+	}
+	if errors.Is(err, host.ErrUnforeseeable) && verb != host.Reload {
+		return s.withAlong(ctx, verb, err)
 	}
 	if failure, ok := errors.AsType[*host.ServiceError](err); ok {
 		if said := process.Tail(failure.Log, 15); said != "" {

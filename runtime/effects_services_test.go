@@ -1,0 +1,58 @@
+package runtime_test
+
+import (
+	"testing"
+
+	"github.com/tenetcm/tenet/modules/simulated"
+)
+
+// What a service pulls in as it starts may be touched, too, unless it runs already; so may what it
+// stops.
+func TestServicesThatStartOthers(t *testing.T) {
+	unit := func(settings string) string { return "[Unit]\n" + settings + "[Service]\nExecStart=/usr/bin/x\n" }
+	services := map[string]simulated.Service{
+		"app":   {Unit: unit("Requires=db.service\nWants=up.service other.target none.service\nConflicts=old.service\n")},
+		"db":    {Unit: unit("Wants=deep.service\n")},
+		"deep":  {Unit: unit("")},
+		"up":    {Unit: unit("Wants=never.service\n"), Running: true},
+		"never": {Unit: unit("")},
+		"old":   {Unit: unit(""), Running: true},
+		"alone": {Unit: unit("")},
+	}
+	h, err := simulated.New(t.Context(), simulated.Machine{
+		Services: services,
+		Files:    map[string]simulated.File{"/var/lib/db/data": {Content: "x"}, "/var/lib/never/data": {Content: "x"}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := plan(t, h, `
+	service "app" {
+	  running = true
+	}
+	state "after" {
+	  require = [service.app]
+	  service "deep" {
+	    running = false
+	  }
+	  service "old" {
+	    enabled = false
+	    running = true
+	  }
+	  service "never" {
+	    running = false
+	  }
+	  file "/var/lib/db/data" {}
+	  file "/var/lib/never/data" {}
+	}
+	`)
+	const after = "after service.app, whose effects cannot be foreseen)"
+	got.want(t, map[string]string{
+		"service.app":                             "update",
+		"state.after.service.deep":                "update maybe (" + after,
+		"state.after.service.old":                 "update maybe (" + after,
+		"state.after.service.never":               "no change",
+		`state.after.file["/var/lib/db/data"]`:    "no change maybe (unchanged as things are; " + after,
+		`state.after.file["/var/lib/never/data"]`: "no change",
+	})
+}
