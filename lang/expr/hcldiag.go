@@ -118,6 +118,9 @@ func callDiagnostics(from *hcl.Diagnostic, extra hclsyntax.FunctionCallDiagExtra
 	d := diag.Diagnose(err, at)
 	if named {
 		d.Summary = name + "(): " + d.Summary
+		if strings.HasSuffix(d.Summary, "must be lists or tuples; got set of string") {
+			d.Hint = cmp.Or(d.Hint, "a set has no order: sort(SET) makes a list of it")
+		}
 		d.Hint = cmp.Or(d.Hint, "see the function's description: tenet doc "+name)
 	}
 	return diag.List{d}
