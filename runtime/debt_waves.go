@@ -47,9 +47,10 @@ type appender struct {
 	err          error
 }
 
-// addOwed appends a handler that is owed something, after those of them that it follows.
+// addOwed appends a handler that is owed something, after those of them that it follows, also by way of one
+// that is left out.
 func (a *appender) addOwed(h *states.Invocation, owed map[string][]states.Debt) {
-	if h.LeftOut || owed[h.Address] == nil || a.visited[h.Address] {
+	if a.visited[h.Address] || !h.LeftOut && owed[h.Address] == nil {
 		return
 	}
 	a.visited[h.Address] = true
@@ -57,6 +58,9 @@ func (a *appender) addOwed(h *states.Invocation, owed map[string][]states.Debt) 
 		if earlier := a.idleHandlers[address]; earlier != nil {
 			a.addOwed(earlier, owed)
 		}
+	}
+	if h.LeftOut {
+		return
 	}
 	a.add(h, nil)
 }
