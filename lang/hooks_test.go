@@ -22,7 +22,7 @@ const hooksJSON = `{"rollout": {
     "before_each": [{"hosts": "@lb", "state": "state.drain"}],
     "after_each": [
       {"hosts": "@lb", "state": "${state.undrain}", "params": {"pool": "shop"}},
-      {"hosts": ["@lb", "!lb2*"], "state": "state.drain"}]}}]}}`
+      {"hosts": ["@lb", "!lb2*"], "state": "handler.drain"}]}}]}}`
 
 // hookSites are the site of the pair "hooks" in each language.
 func hookSites(t *testing.T) map[string]fstest.MapFS {

@@ -96,7 +96,7 @@ func writtenAddress(x hclsyntax.Expression) string {
 	if !ok || len(n.Traversal) < 2 {
 		return ""
 	}
-	text := n.Traversal.RootName()
+	text := expr.DeclaredRoot(n.Traversal.RootName())
 	for _, t := range n.Traversal[1:] {
 		switch step, ok := stepOf(t); {
 		case !ok:
