@@ -17,7 +17,7 @@ func TestAddressesByHandler(t *testing.T) {
 		`file["/handler.a"]`:                     `file["/handler.a"]`,
 		"handlers.a":                             "handlers.a",
 	} {
-		if got := ofStates([]string{address}); !slices.Equal(got, []string{want}) {
+		if got := StateAddresses([]string{address}); !slices.Equal(got, []string{want}) {
 			t.Errorf("%s is %s, want %s", address, got, want)
 		}
 	}

@@ -30,7 +30,7 @@ func (r *Result) Select(s Selection) (*states.StateRun, diag.List) {
 	if len(s.Targets)+len(s.Tags)+len(s.Exclude) == 0 {
 		return r.Run, nil
 	}
-	s.Targets, s.Exclude = ofStates(s.Targets), ofStates(s.Exclude)
+	s.Targets, s.Exclude = StateAddresses(s.Targets), StateAddresses(s.Exclude)
 	x := &selector{plan: r.plan, keep: make([]bool, len(r.plan.finals)), named: make(map[int]bool),
 		forced: make(map[int]bool), selection: s, dropped: make(map[*decl]bool)}
 	x.index()
@@ -64,8 +64,8 @@ var handlerWord = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^((?:component\.[\w-]+(?:\["(?:[^"\\]|\\.)*"\])?\.)*)handler\.`)
 })
 
-// ofStates gives addresses as they are: that of handler.NAME is state.NAME.
-func ofStates(addresses []string) []string {
+// StateAddresses gives addresses as records and runs have them: that of handler.NAME is state.NAME.
+func StateAddresses(addresses []string) []string {
 	out := slices.Clone(addresses)
 	for i, address := range out {
 		out[i] = handlerWord().ReplaceAllString(address, "${1}state.")

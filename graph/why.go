@@ -39,7 +39,7 @@ type Explanation struct {
 func Why(r *Result, address string) (*Explanation, error) {
 	x := &selector{plan: r.plan}
 	x.index()
-	address = ofStates([]string{address})[0]
+	address = StateAddresses([]string{address})[0]
 	e := &Explanation{Address: address, Declared: r.Sources[address]}
 	found := x.find(address)
 	for d := range x.lazyNamed(address) {

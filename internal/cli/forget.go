@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/tenetcm/tenet/graph"
 	"github.com/tenetcm/tenet/internal/ui"
 	"github.com/tenetcm/tenet/runtime/fleet"
 	"github.com/tenetcm/tenet/runtime/machine"
@@ -24,7 +25,7 @@ func (cmd *forgetCmd) Run(ctx runContext, s *client) error {
 	if err != nil {
 		return err
 	}
-	f := machine.ForgetRequest{Addresses: cmd.Addresses, Site: cmd.Site, LockTimeout: time.Duration(cmd.LockTimeout)}
+	f := machine.ForgetRequest{Addresses: graph.StateAddresses(cmd.Addresses), Site: cmd.Site, LockTimeout: time.Duration(cmd.LockTimeout)}
 	list, err := ask(ctx, s, t, question[[]states.Event]{Question: fleet.Question[[]states.Event]{Task: "forget",
 		Ask: func(ctx context.Context, m *fleet.Member, o machine.Observer, _ machine.RunRef) ([]states.Event, error) {
 			return m.Forget(ctx, f, o)
