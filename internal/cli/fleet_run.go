@@ -46,6 +46,8 @@ type fleetRun struct {
 	answers   *bufio.Reader    // of who is asked for leave; nil: it was given
 	// brokenHooks are those of the rollout that did not end well.
 	brokenHooks []brokenHook
+	// earlierNotes are those of what came before anything was shown.
+	earlierNotes []string
 	// failedBefore are hosts of a plan that the last after_each was told had failed.
 	failedBefore map[string]bool
 	exchange     *exchange // what the hosts give one another; nil: nothing
@@ -140,6 +142,10 @@ func (v *fleetRun) run(ctx context.Context, task fleet.Task, members []*fleet.Me
 	v.pauseDisplay = v.view.Aside // secrets are opened as hosts are evaluated
 	v.showNote = func(text string) { v.view.Note("", machine.Note{Text: text}) }
 	defer func() { v.showNote = nil }()
+	for _, text := range v.earlierNotes {
+		v.showNote(text)
+	}
+	v.earlierNotes = nil
 	var cancelled <-chan struct{}
 	if v.hasNames {
 		var done func()

@@ -54,6 +54,12 @@ func (v *fleetRun) survey(ctx context.Context) error {
 		})
 	}
 	v.nothingSelected, v.view = map[string]error{}, hiddenDisplay{}
+	v.showNote = func(text string) {
+		v.mu.Lock()
+		defer v.mu.Unlock()
+		v.earlierNotes = append(v.earlierNotes, text)
+	}
+	defer func() { v.showNote = nil }()
 	ctx, cancelled, done := v.interruptible(ctx)
 	defer done()
 	o := fleet.Options{Forks: g.Forks, Patience: v.globals.patience(), Cancelled: cancelled}
