@@ -172,7 +172,7 @@ func shuffled(t *rapid.T, run *states.StateRun) *states.StateRun {
 // row lies.
 func TestCertainRowsHold(t *testing.T) {
 	registry := modules.Standard()
-	certain, unchanged, maybes := 0, 0, 0
+	var rows tally
 	rapidtest.For(t, "2000")
 	rapid.Check(t, func(t *rapid.T) {
 		site := drawSite(t, registry)
@@ -191,48 +191,55 @@ func TestCertainRowsHold(t *testing.T) {
 			}
 		}
 		h.Handle("say", say(h))
-		rows, lies, hasFailed := map[string]states.Event{}, []string{}, false
-		o := runtime.Options{Host: h, Registry: registry, Parallel: 1}
-		o.Events = func(ev states.Event) { rows[ev.Address] = ev }
-		if _, err := runtime.Plan(t.Context(), compiled.Run, o); err != nil {
-			t.Fatal(err)
-		}
-		o.Events = func(ev states.Event) {
-			row := rows[ev.Address]
-			if ev.Type != states.EventPart || row.Certain == nil {
-				return
-			}
-			hasFailed = hasFailed || ev.Outcome == states.Failed && (row.Action == states.Execute || !*row.Certain)
-			if !*row.Certain {
-				maybes++
-				return
-			}
-			if hasFailed || ev.Outcome == states.Blocked {
-				return // by a program, or what was a maybe: a plan does not guess what comes of that
-			}
-			certain++
-			switch {
-			case row.Action == states.NoChange && row.Outcome == "":
-				if unchanged++; ev.Outcome != states.Unchanged {
-					lies = append(lies, fmt.Sprintf("%s was certain to stay, and is %s %s %s", ev.Address, ev.Outcome, ev.Action, changed(ev)))
-				}
-			case row.Outcome == states.Failed && ev.Outcome != states.Failed,
-				row.Outcome != states.Failed && (ev.Outcome != states.Changed || ev.Action != row.Action || changed(ev) != changed(row)):
-				lies = append(lies, fmt.Sprintf("%s was certain to be %s %s %s, and is %s %s %s", ev.Address, row.Outcome, row.Action, changed(row),
-					ev.Outcome, ev.Action, changed(ev)))
-			}
-		}
-		if _, err := runtime.Apply(t.Context(), shuffled(t, compiled.Run), o); err != nil {
+		lies, err := rows.compare(t.Context(), compiled.Run, shuffled(t, compiled.Run), runtime.Options{Host: h, Registry: registry, Parallel: 1})
+		if err != nil {
 			t.Fatal(err)
 		}
 		if len(lies) > 0 {
 			t.Fatalf("%s\n%s", strings.Join(lies, "\n"), pretty(compiled.Run.Invocations))
 		}
 	})
-	t.Logf("%d certain rows held, %d of them unchanged, %d were maybes", certain, unchanged, maybes)
-	if (certain < 500 || unchanged < 50 || maybes < 500) && !testing.Short() {
+	t.Logf("%d certain rows held, %d of them unchanged, %d were maybes", rows.certain, rows.unchanged, rows.maybes)
+	if (rows.certain < 500 || rows.unchanged < 50 || rows.maybes < 500) && !testing.Short() {
 		t.Errorf("too few rows: the test shows little")
 	}
+}
+
+// compare plans a run, applies the same one in another order, and lists the rows that were certain
+// and differ, as long as nothing fails of which the plan is not certain.
+func (c *tally) compare(ctx context.Context, planned, applied *states.StateRun, o runtime.Options) (lies []string, err error) {
+	rows, hasFailed := map[string]states.Event{}, false
+	o.Events = func(ev states.Event) { rows[ev.Address] = ev }
+	if _, err := runtime.Plan(ctx, planned, o); err != nil {
+		return nil, err
+	}
+	o.Events = func(ev states.Event) {
+		row := rows[ev.Address]
+		if ev.Type != states.EventPart || row.Certain == nil {
+			return
+		}
+		hasFailed = hasFailed || ev.Outcome == states.Failed && (row.Action == states.Execute || !*row.Certain)
+		if !*row.Certain {
+			c.maybes++
+			return
+		}
+		if hasFailed || ev.Outcome == states.Blocked {
+			return // by a program, or what was a maybe: a plan does not guess what comes of that
+		}
+		c.certain++
+		switch {
+		case row.Action == states.NoChange && row.Outcome == "":
+			if c.unchanged++; ev.Outcome != states.Unchanged {
+				lies = append(lies, fmt.Sprintf("%s was certain to stay, and is %s %s %s", ev.Address, ev.Outcome, ev.Action, changed(ev)))
+			}
+		case row.Outcome == states.Failed && ev.Outcome != states.Failed,
+			row.Outcome != states.Failed && (ev.Outcome != states.Changed || ev.Action != row.Action || changed(ev) != changed(row)):
+			lies = append(lies, fmt.Sprintf("%s was certain to be %s %s %s, and is %s %s %s", ev.Address, row.Outcome, row.Action, changed(row),
+				ev.Outcome, ev.Action, changed(ev)))
+		}
+	}
+	_, err = runtime.Apply(ctx, applied, o)
+	return lies, err
 }
 
 // tame leaves nothing absent, no links and no directory in place of a file:

@@ -17,7 +17,7 @@ import (
 )
 
 // tally counts the rows that a property has compared.
-type tally struct{ certain, maybes int }
+type tally struct{ certain, unchanged, maybes int }
 
 // falseRows plans a run, applies it, and lists the rows that were certain and differ.
 func (c *tally) falseRows(ctx context.Context, h host.Host, run *states.StateRun) (lies []string, err error) {
