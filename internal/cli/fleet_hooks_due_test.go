@@ -112,8 +112,8 @@ func TestHooksLeftDueMeanwhile(t *testing.T) {
 	if due, err := executions.Due(); err != nil || len(due) > 0 {
 		t.Errorf("due: %v (%v)", due, err)
 	}
-	if told := out.String(); strings.Index(told, "due since execution") < 0 || strings.Index(told, "due since execution") > strings.Index(told, "\nexecution ") {
-		t.Errorf("it was not done first:\n%s", told)
+	if before, _, _ := strings.Cut(out.String(), "\nexecution "); !strings.Contains(before, "due since execution") {
+		t.Errorf("it was not done first:\n%s", out)
 	}
 }
 
