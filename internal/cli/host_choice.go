@@ -64,7 +64,11 @@ func (s *client) selectHosts(ctx context.Context, c *site) ([]lang.Host, error) 
 	stop := s.limitEvaluation()
 	hosts, groups, diags := c.Hosts(ctx, c.Target)
 	stop()
-	if err := s.diagnose(c, diags); err != nil || s.globals.Limit == "" {
+	err := s.diagnose(c, diags)
+	if err == nil && s.prune {
+		err = prunable(hosts)
+	}
+	if err != nil || s.globals.Limit == "" {
 		return hosts, err
 	}
 	if len(hosts) == 0 {
@@ -78,6 +82,23 @@ func (s *client) selectHosts(ctx context.Context, c *site) ([]lang.Host, error) 
 		return nil, usage("tenet inspect hosts lists the hosts", "--limit %s leaves no host", s.globals.Limit)
 	}
 	return found, nil
+}
+
+// prunable refuses to remove what a site declares no longer, if several of its hosts are this
+// machine: it has one record of what the site has created, in which each host would find what is
+// declared for the others.
+func prunable(hosts []lang.Host) error {
+	var here []string
+	for _, h := range hosts {
+		if h.Executor == "local" {
+			here = append(here, h.Name)
+		}
+	}
+	if len(here) < 2 {
+		return nil
+	}
+	return usage(`declare one host with executor = "local", and give it the roles of all`,
+		"--prune: %s are one machine, and each would remove what is declared for the others", namesOf(here, false))
 }
 
 // hostTable gives what is known of hosts, a heading first. What none of them has is left
