@@ -181,6 +181,9 @@ func (g *ghost) follow(ctx context.Context, m *states.Module, h host.Host, want 
 		}
 		return err
 	}
+	if err != nil {
+		return err // refused before anything was started; a plan promises nothing where an act fails
+	}
 	e, ok := g.found[name]
 	if !ok {
 		e = m.Effects(g.declared(m, want), absent)
