@@ -59,7 +59,7 @@ func (r *hookRunner) hooks(ctx context.Context, names, batches []string) (*fleet
 	facts := r.declared.FactNames()
 	return &fleet.Hooks{
 		Members: members, Failed: failed,
-		Plan: fleet.Plan(facts, r.prepareLook),
+		Plan: fleet.Plan(r.facts, r.prepareLook),
 		Task: func(h fleet.HookRun) fleet.Task {
 			return fleet.Apply(facts, func(ctx context.Context, m *fleet.Member, known *machine.Facts) (*machine.Job, error) {
 				return r.prepareHook(ctx, h, m, known)
@@ -171,15 +171,12 @@ func (v *fleetRun) withHooks(ctx context.Context, rollout *lang.Rollout, call fu
 	if !rollout.HasHooks() {
 		return call(nil)
 	}
-	if v.site == nil {
-		return newStatus(exitUsage, errors.New("the rollout has hooks, which saved plans do not have: the site is needed for them"), "apply the site itself: tenet apply SITE")
-	}
 	release, err := v.lockHooks()
 	if err != nil {
 		return err
 	}
 	defer release()
-	r, err := v.newHookRunner(ctx, v.site)
+	r, err := v.newHookRunner(ctx, cmp.Or(v.hookSite, v.site))
 	if err != nil {
 		return err
 	}

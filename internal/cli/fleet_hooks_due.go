@@ -39,7 +39,7 @@ func (v *fleetRun) settleDue(ctx context.Context) (bool, error) {
 	for i := range list {
 		v.tellDue(&list[i])
 	}
-	if v.isSavedPlan {
+	if v.isSavedPlan && v.hookSite == nil {
 		return false, newStatus(exitFailed, errors.New("what an earlier apply has left is to be done first, and nothing was done"), "tenet apply does it: give it the site")
 	}
 	if v.answers != nil {
@@ -52,7 +52,7 @@ func (v *fleetRun) settleDue(ctx context.Context) (bool, error) {
 		return false, err
 	}
 	defer release()
-	r, err := v.newHookRunner(ctx, v.site)
+	r, err := v.newHookRunner(ctx, cmp.Or(v.hookSite, v.site))
 	if err != nil {
 		return false, err
 	}

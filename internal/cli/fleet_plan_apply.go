@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -42,17 +43,47 @@ func (s *client) applyFleetPlan(ctx context.Context, cmd *applyCmd, plan *planfi
 	if len(v.members) == 0 {
 		return newStatus(exitFailed, errors.New("none of these hosts has a plan that can be carried out, and nothing was done"), "tenet show FILE shows what fails; put it right, and plan again")
 	}
-	if rollout.HasHooks() && !v.runsHooks(rollout) { // they run around other hosts
-		rollout.BeforeEach, rollout.AfterEach = nil, nil
-		for i := range rollout.Stages {
-			rollout.Stages[i].BeforeEach, rollout.Stages[i].AfterEach = nil, nil
-		}
+	if err := s.preparePlannedHooks(ctx, v, plan, rollout); err != nil {
+		return err
 	}
 	err = v.applyAll(ctx, true, cmd.DetailedExitcode, rollout)
 	if err == nil && left > 0 {
 		err = newStatus(exitFailed, fmt.Errorf("%d of the plans left out", left), "plan again for the rest")
 	}
 	return err
+}
+
+// preparePlannedHooks finds the site whose hooks run around what a saved plan does. The plan says which
+// hooks these are, and the site what they do. Where none runs around these hosts, no site is needed, and
+// nothing says with which variables it is to be evaluated.
+func (s *client) preparePlannedHooks(ctx context.Context, v *fleetRun, plan *planfile.Fleet, rollout *lang.Rollout) error {
+	if !v.runsHooks(rollout) {
+		if rollout.HasHooks() { // they run around other hosts
+			rollout.BeforeEach, rollout.AfterEach = nil, nil
+			for i := range rollout.Stages {
+				rollout.Stages[i].BeforeEach, rollout.Stages[i].AfterEach = nil, nil
+			}
+		}
+		return s.onlySite("a saved plan around which no hook runs", "give it to tenet plan -o FILE", "limit")
+	}
+	path := cmp.Or(s.globals.Inventory, ".")
+	if info, err := os.Stat(path); err == nil && !isSitePath(path, info) {
+		return usage("name the site that the plan was made of: -i SITE", "the rollout of the plan has hooks, and %s does not say what they do", path)
+	}
+	s.secretsHidden = false
+	c, err := s.load(ctx, path)
+	if err != nil {
+		return err
+	}
+	here, err := os.Hostname()
+	if err != nil {
+		return failure(err)
+	}
+	if c.Name() != plan.Site || plan.Site == "" && here+":"+c.Origin != plan.Origin {
+		return usage("name that site: -i SITE", "the hooks of the plan are those of %s, and %s is another site", cmp.Or(plan.Site, plan.Origin), path)
+	}
+	v.hookSite, v.place = c, c.Origin
+	return nil
 }
 
 // plannedFleet makes ready for a saved plan on its hosts, or those of them that --limit

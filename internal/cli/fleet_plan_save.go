@@ -90,13 +90,18 @@ func (v *fleetRun) saveAll(ctx context.Context, w *planfile.FleetWriter, path, o
 	}
 	text := "The plans are saved; to carry them out: tenet apply -i " + path + " " + out
 	switch {
-	case failed < len(v.hosts) && v.runsHooks(v.rollout):
-		text = "The plans are saved to be looked at: tenet show " + out + ". The rollout has hooks, which need the site: tenet apply " + path
 	case failed == len(v.hosts):
 		text = "The plans are saved to be looked at: tenet show " + out + ". They fail, and cannot be carried out."
 	case failed > 0:
 		text += " (but for " + people(failed, "host", "hosts") + " whose plan fails)"
 	}
 	v.notePlan(text)
+	if failed < len(v.hosts) && v.runsHooks(v.rollout) {
+		hooks := "Hooks run around them, and do what the site says then."
+		if len(v.globals.Var)+len(v.globals.VarFile) > 0 {
+			hooks = "Hooks run around them, and do what the site says then, with the variables that are given then: repeat --var and --var-file."
+		}
+		v.notePlan(hooks)
+	}
 	return nil
 }

@@ -51,6 +51,7 @@ type fleetRun struct {
 	// failedBefore are hosts of a plan that the last after_each was told had failed.
 	failedBefore map[string]bool
 	exchange     *exchange // what the hosts give one another; nil: nothing
+	hookSite     *site     // whose hooks run around what a saved plan does; nil: none do, or site's own
 	rows         map[string][]states.Event
 	shownJob     *machine.Job // of this machine; nil: none yet
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -37,7 +38,7 @@ func (s *client) useInventories(c *site) {
 // inventory of Ansible.
 func (s *client) openInventory(ctx context.Context, path string) (*lang.Site, error) {
 	info, err := os.Stat(path)
-	if err != nil || lang.IsSource(path) || isPlanFile(path) || info.IsDir() && lang.IsSite(os.DirFS(path)) {
+	if err != nil || isSitePath(path, info) || isPlanFile(path) {
 		return s.openSite(ctx, path)
 	}
 	dir, name := path, "."
@@ -50,6 +51,11 @@ func (s *client) openInventory(ctx context.Context, path string) (*lang.Site, er
 	}
 	loaded, _ := lang.LoadInventory(siteFiles(ctx, root), name, lang.Options{Registry: modules.Standard()})
 	return loaded, nil
+}
+
+// isSitePath tells a site from an inventory.
+func isSitePath(path string, info fs.FileInfo) bool {
+	return lang.IsSource(path) || info.IsDir() && lang.IsSite(os.DirFS(path))
 }
 
 // runInventory gives what the program of an inventory prints. It acts on this machine

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/tenetcm/tenet/lang"
@@ -106,24 +107,27 @@ func (s *client) plannedJob(ctx context.Context, plan *planfile.Plan, file strin
 	return j, s.complete(ctx, j)
 }
 
-// onlySaved refuses flags that say what is to be planned, for a plan that is saved: --limit
-// selects hosts of one of several.
+// onlySaved refuses, for a saved plan, flags that say what is to be planned. One of several hosts may be
+// carried out on some of them, and its hooks may need variables.
 func (s *client) onlySaved(several bool) error {
-	return s.onlySite("a saved plan", "give it to tenet plan -o FILE", several)
+	var allowed []string
+	if several {
+		allowed = []string{"limit", "var", "var-file"}
+	}
+	return s.onlySite("a saved plan", "give it to tenet plan -o FILE", allowed...)
 }
 
-// onlySite refuses flags that say what is to be planned, but --limit where it selects
-// hosts.
-func (s *client) onlySite(what, hint string, hosts bool) error {
+// onlySite refuses flags that say what is to be planned, but those that are allowed.
+func (s *client) onlySite(what, hint string, allowed ...string) error {
 	g := s.globals
 	for _, f := range []struct {
 		name  string
 		given bool
 	}{
-		{"limit", g.Limit != "" && !hosts}, {"tags", len(g.Tags) > 0}, {"target", len(g.Target) > 0}, {"exclude", len(g.Exclude) > 0},
+		{"limit", g.Limit != ""}, {"tags", len(g.Tags) > 0}, {"target", len(g.Target) > 0}, {"exclude", len(g.Exclude) > 0},
 		{"var", len(g.Var) > 0}, {"var-file", len(g.VarFile) > 0}, {"facts", g.Facts != ""},
 	} {
-		if f.given {
+		if f.given && !slices.Contains(allowed, f.name) {
 			return usage(hint, "--%s says what is planned, and this is %s", f.name, what)
 		}
 	}

@@ -97,7 +97,11 @@ func (s *client) mayResume(cmd *applyCmd, hosts bool) error {
 			return usage("apply the site for that", "--resume goes on with a run as it was begun, and %s is for another one", f.name)
 		}
 	}
-	return s.onlySite("a run that goes on as it was begun", "apply the site for that", hosts)
+	var allowed []string
+	if hosts {
+		allowed = []string{"limit"}
+	}
+	return s.onlySite("a run that goes on as it was begun", "apply the site for that", allowed...)
 }
 
 // sameRoot makes sure that a run goes on on the tree that it was begun on.
