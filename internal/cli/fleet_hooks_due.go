@@ -165,7 +165,7 @@ func (v *fleetRun) hintDue() {
 // resumeDue does first what is due of the execution that goes on: by its site, as that is now.
 func (v *fleetRun) resumeDue(ctx context.Context) error {
 	if v.resumes == nil || len(v.resumes.DueHooks()) == 0 {
-		return nil
+		return v.onlyRun("limit")
 	}
 	x := v.resumes
 	v.tellDue(x)
