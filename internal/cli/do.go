@@ -10,25 +10,33 @@ import (
 
 	"github.com/tenetcm/tenet/graph"
 	"github.com/tenetcm/tenet/lang/diag"
-	"github.com/tenetcm/tenet/modules"
 	"github.com/tenetcm/tenet/runtime/fleet"
 	"github.com/tenetcm/tenet/runtime/machine"
 	"github.com/tenetcm/tenet/states"
 )
 
 type doCmd struct {
-	Type   string   `arg:"" help:"Module, such as file."`
+	Type   string   `arg:"" help:"Module, such as file, or one of the site in the current directory."`
 	Label  string   `arg:"" help:"Value of the key attribute, such as a path."`
 	Values []string `arg:"" optional:"" name:"attr=value" help:"Attributes; ensure=absent removes it. Lists and maps are written as in a state file."`
 	Plan   bool     `help:"Only show what it would do."`
 	consent
 	detailFlags
 	lockFlags
+
+	modules *modulesHere // once Run has begun
 }
 
 // Run applies one part.
 func (cmd *doCmd) Run(ctx runContext, s *client) error {
 	s.lockTimeout = time.Duration(cmd.LockTimeout)
+	var err error
+	if cmd.modules, err = newModulesHere(); err != nil {
+		return err
+	}
+	if cmd.modules.broken(cmd.Type) {
+		return s.show(cmd.modules.list, cmd.modules.own.Source)
+	}
 	// What is wrong with it is wrong whatever a host's home is.
 	if _, _, err := cmd.part(ctx, func() (string, error) { return "/", nil }); err != nil {
 		return err
@@ -82,7 +90,7 @@ func (cmd *doCmd) job(ctx context.Context, s *client, host string, facts func(na
 	defer stop()
 	result, diags := graph.Compile(&states.Declarations{Host: host, List: []states.Declaration{{
 		Address: part.Address, Base: part.Base, TopLevel: true, Parts: []states.PartDeclaration{part}, Range: part.Range,
-	}}}, graph.Options{Registry: modules.Standard()})
+	}}}, graph.Options{Registry: cmd.modules.Registry})
 	if err := s.show(diags, nil); err != nil {
 		return nil, err
 	}
@@ -91,7 +99,11 @@ func (cmd *doCmd) job(ctx context.Context, s *client, host string, facts func(na
 	if diags.HasErrors() {
 		return nil, s.wrongSelection(diags)
 	}
-	return &machine.Job{Run: run, Registry: modules.Standard(), Files: sources, Origin: adHoc, Places: result.Sources}, s.show(diags, nil)
+	j := &machine.Job{Run: run, Registry: cmd.modules.Registry, Files: sources, Origin: adHoc, Places: result.Sources}
+	if cmd.modules.own.File(cmd.Type) != "" {
+		j.Modules = []machine.Modules{{Dir: ".", Files: cmd.modules.own.Files()}}
+	}
+	return j, s.show(diags, nil)
 }
 
 // part makes the declaration of the arguments, and the file system of the
@@ -102,7 +114,7 @@ func (cmd *doCmd) part(ctx context.Context, home func() (string, error)) (states
 		Address: address, Base: address, Type: cmd.Type, Values: map[string]any{},
 		Range: diag.Range{File: "the command line"},
 	}
-	registry := modules.Standard()
+	registry := cmd.modules.Registry
 	module := registry.Lookup(cmd.Type)
 	if module == nil {
 		hint := diag.DidYouMean(cmd.Type, registry.Names())
@@ -139,5 +151,12 @@ func (cmd *doCmd) part(ctx context.Context, home func() (string, error)) (states
 			p.Sensitive = append(p.Sensitive, attribute.Name)
 		}
 	}
-	return p, a.sources, nil
+	if cmd.modules.own.File(cmd.Type) == "" {
+		return p, a.sources, nil
+	}
+	if a.sources != nil {
+		return p, nil, usage("write it into a state file", "a module of the site takes no files of this machine here")
+	}
+	files, err := cmd.modules.files(ctx)
+	return p, files, err
 }

@@ -83,7 +83,7 @@ func (v *fleetRun) failedHosts(names []string) (map[string]bool, error) {
 func (r *hookRunner) prepareLook(ctx context.Context, m *fleet.Member, known *machine.Facts) (*machine.Job, error) {
 	j, err := r.jobOf(ctx, m, known)
 	if err == nil && j != nil {
-		err = r.give(j, m.Name, true)
+		err = r.give(j, m.Name, beforeTurn)
 	}
 	if err != nil || j == nil {
 		return nil, err
@@ -117,7 +117,7 @@ func (r *hookRunner) prepareHook(ctx context.Context, h fleet.HookRun, m *fleet.
 		return nil, newStatus(exitSite, fmt.Errorf("the site has no %s for %s", h.State, m.Name), "declare it there again, as a state that is lazy, or see to it by hand and forget the execution: tenet clean ID")
 	}
 	j := compiled.Job()
-	if err := r.give(j, m.Name, false); err != nil {
+	if err := r.give(j, m.Name, hookTurn); err != nil {
 		return nil, err
 	}
 	j.Execution, j.Origin = h.Execution, r.origin

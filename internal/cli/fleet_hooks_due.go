@@ -40,7 +40,7 @@ func (v *fleetRun) settleDue(ctx context.Context) (bool, error) {
 		v.tellDue(&list[i])
 	}
 	if v.isSavedPlan && v.hookSite == nil {
-		return false, newStatus(exitFailed, errors.New("what an earlier apply has left is to be done first, and nothing was done"), "tenet apply does it: give it the site")
+		return false, newStatus(exitFailed, errors.New("what an earlier apply has left is to be done first, and nothing was done"), "tenet apply SITE does it; then apply the plan")
 	}
 	if v.answers != nil {
 		if yes, err := v.ask(ctx, v.answers, "Do this first?"); err != nil || !yes {
@@ -165,7 +165,10 @@ func (v *fleetRun) hintDue() {
 // resumeDue does first what is due of the execution that goes on: by its site, as that is now.
 func (v *fleetRun) resumeDue(ctx context.Context) error {
 	if v.resumes == nil || len(v.resumes.DueHooks()) == 0 {
-		return v.onlyRun("limit")
+		if len(v.globals.Var)+len(v.globals.VarFile) > 0 {
+			return usage("leave them out", "--var and --var-file are for hooks that are due, and the execution has left none")
+		}
+		return nil
 	}
 	x := v.resumes
 	v.tellDue(x)

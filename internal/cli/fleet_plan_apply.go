@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/tenetcm/tenet/lang"
@@ -64,7 +65,10 @@ func (s *client) preparePlannedHooks(ctx context.Context, v *fleetRun, plan *pla
 				rollout.Stages[i].BeforeEach, rollout.Stages[i].AfterEach = nil, nil
 			}
 		}
-		return s.onlySite("a saved plan around which no hook runs", "give it to tenet plan -o FILE", "limit")
+		if len(s.globals.Var)+len(s.globals.VarFile) > 0 {
+			return usage("give them to tenet plan -o FILE", "--var and --var-file are for hooks, and none runs around these hosts")
+		}
+		return nil
 	}
 	path := cmp.Or(s.globals.Inventory, ".")
 	if info, err := os.Stat(path); err == nil && !isSitePath(path, info) {
@@ -75,14 +79,13 @@ func (s *client) preparePlannedHooks(ctx context.Context, v *fleetRun, plan *pla
 	if err != nil {
 		return err
 	}
-	here, err := os.Hostname()
-	if err != nil {
-		return failure(err)
+	if found := c.Diagnostics(); found.HasErrors() {
+		return s.diagnose(c, found)
 	}
-	if c.Name() != plan.Site || plan.Site == "" && here+":"+c.Origin != plan.Origin {
+	if c.Name() != plan.Site || plan.Site == "" && c.Origin != v.place {
 		return usage("name that site: -i SITE", "the hooks of the plan are those of %s, and %s is another site", cmp.Or(plan.Site, plan.Origin), path)
 	}
-	v.hookSite, v.place = c, c.Origin
+	v.hookSite, v.place = c, c.Origin // where a named site is now
 	return nil
 }
 
@@ -101,7 +104,11 @@ func (s *client) plannedFleet(ctx context.Context, plan *planfile.Fleet, file st
 	if err != nil {
 		return nil, s.ran(err)
 	}
-	v := &fleetRun{client: s, hasNames: true, isSavedPlan: true, name: plan.Site, origin: plan.Origin, place: plan.Origin,
+	here, err := os.Hostname()
+	if err != nil {
+		return nil, failure(err)
+	}
+	v := &fleetRun{client: s, hasNames: true, isSavedPlan: true, name: plan.Site, origin: plan.Origin, place: strings.TrimPrefix(plan.Origin, here+":"),
 		facts: identityFacts(), rows: map[string][]states.Event{}}
 	for _, h := range hosts {
 		saved := &plan.Hosts[plan.Index(h.Name)]

@@ -97,9 +97,9 @@ func (v *fleetRun) saveAll(ctx context.Context, w *planfile.FleetWriter, path, o
 	}
 	v.notePlan(text)
 	if failed < len(v.hosts) && v.runsHooks(v.rollout) {
-		hooks := "Hooks run around them, and do what the site says then."
+		hooks := "Hooks of the rollout run when they are carried out, by the site as it is at that time."
 		if len(v.globals.Var)+len(v.globals.VarFile) > 0 {
-			hooks = "Hooks run around them, and do what the site says then, with the variables that are given then: repeat --var and --var-file."
+			hooks += " Give apply the same --var and --var-file."
 		}
 		v.notePlan(hooks)
 	}

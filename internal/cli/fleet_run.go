@@ -283,7 +283,7 @@ func (v *fleetRun) prepare(ctx context.Context, m *fleet.Member, facts *machine.
 	if err != nil || j == nil {
 		return nil, err
 	}
-	if err := v.give(j, m.Name, false); err != nil {
+	if err := v.give(j, m.Name, ownTurn); err != nil {
 		return nil, err
 	}
 	v.view.Prepared(m.Name, j)

@@ -15,36 +15,37 @@ type grammar struct {
 	commands
 }
 
-// commands are the fields that are commands, by their names in small letters.
+// commands are the fields that are commands, by their names in small letters. flags are those of every command
+// that the help of this one shows: see flagSets.
 type commands struct {
-	Init       initCmd       `cmd:"" help:"Write a small site, or a component, to begin with."`
-	Plan       planCmd       `cmd:"" help:"Show what apply would do."`
-	Apply      applyCmd      `cmd:"" help:"Bring this machine, or hosts, into the declared state."`
-	Show       showCmd       `cmd:"" help:"Show a saved plan."`
-	Watch      watchCmd      `cmd:"" help:"Apply a site, or look for what has drifted, now and at intervals."`
-	Validate   validateCmd   `cmd:"" help:"Check a site, and report all that is wrong with it."`
-	Test       testCmd       `cmd:"" help:"Test sites on simulated machines."`
-	Fmt        fmtCmd        `cmd:"" help:"Rewrite state files in the canonical layout."`
-	Compile    compileCmd    `cmd:"" help:"Print what a site compiles to, in the order in which it runs."`
-	Graph      graphCmd      `cmd:"" help:"Draw the graph of a site."`
-	Inspect    inspectCmd    `cmd:"" help:"Show a site's variables and states, and where they come from."`
-	Why        whyCmd        `cmd:"" help:"Explain why something runs, and when."`
-	Facts      factsCmd      `cmd:"" help:"Show what is known about this machine, or about hosts."`
-	Doc        docCmd        `cmd:"" help:"Describe types of parts, words, options, functions and components."`
-	Import     importCmd     `cmd:"" help:"Declare what stands on this machine already."`
-	Do         doCmd         `cmd:"" help:"Apply one part, ad hoc, here or on hosts."`
-	Ping       pingCmd       `cmd:"" help:"Tell whether hosts can be reached and used."`
-	Exec       execCmd       `cmd:"" help:"Run a command on this machine, or on hosts."`
-	History    historyCmd    `cmd:"" help:"List the runs on this machine, or on hosts."`
-	Status     statusCmd     `cmd:"" help:"Show how things stand on this machine or on hosts, or how a run ended."`
-	Logs       logsCmd       `cmd:"" help:"Show what a run did."`
-	Hold       holdCmd       `cmd:"" help:"Let nobody apply here, or on hosts, for now; plans still work."`
-	Unhold     unholdCmd     `cmd:"" help:"Let applies start again."`
-	Forget     forgetCmd     `cmd:"" help:"Let go of what a site has created, and of what a handler is owed."`
-	Clean      cleanCmd      `cmd:"" help:"Remove records of former runs."`
-	Runner     runnerCmd     `cmd:"" help:"Build what acts on hosts."`
-	Secret     secretCmd     `cmd:"" help:"Keep the secrets of a site, encrypted."`
-	Version    versionCmd    `cmd:"" help:"Show the version."`
+	Init       initCmd       `cmd:"" flags:"json quiet" help:"Write a small site, or a component, to begin with."`
+	Plan       planCmd       `cmd:"" flags:"@selection @values root ask-become-pass json quiet verbose" help:"Show what apply would do."`
+	Apply      applyCmd      `cmd:"" flags:"@selection @values root forks ask-become-pass json quiet verbose" help:"Bring this machine, or hosts, into the declared state."`
+	Show       showCmd       `cmd:"" flags:"identity json verbose" help:"Show a saved plan."`
+	Watch      watchCmd      `cmd:"" flags:"@selection @values root json quiet verbose" help:"Apply a site, or look for what has drifted, now and at intervals."`
+	Validate   validateCmd   `cmd:"" flags:"@values facts json quiet" help:"Check a site, and report all that is wrong with it."`
+	Test       testCmd       `cmd:"" flags:"json quiet verbose" help:"Test sites on simulated machines."`
+	Fmt        fmtCmd        `cmd:"" flags:"json quiet" help:"Rewrite state files in the canonical layout."`
+	Compile    compileCmd    `cmd:"" flags:"@selection @values facts json" help:"Print what a site compiles to, in the order in which it runs."`
+	Graph      graphCmd      `cmd:"" flags:"@selection @values facts json" help:"Draw the graph of a site."`
+	Inspect    inspectCmd    `cmd:"" flags:"limit @values facts json" help:"Show a site's variables and states, and where they come from."`
+	Why        whyCmd        `cmd:"" flags:"@selection @values facts json" help:"Explain why something runs, and when."`
+	Facts      factsCmd      `cmd:"" flags:"@hosts facts root" help:"Show what is known about this machine, or about hosts."`
+	Doc        docCmd        `cmd:"" flags:"json verbose" help:"Describe types of parts, words, options, functions and components."`
+	Import     importCmd     `cmd:"" flags:"root json" help:"Declare what stands on this machine already."`
+	Do         doCmd         `cmd:"" flags:"@hosts root" help:"Apply one part, ad hoc, here or on hosts."`
+	Ping       pingCmd       `cmd:"" flags:"@hosts" help:"Tell whether hosts can be reached and used."`
+	Exec       execCmd       `cmd:"" flags:"@hosts" help:"Run a command on this machine, or on hosts."`
+	History    historyCmd    `cmd:"" flags:"@records" help:"List the runs on this machine, or on hosts."`
+	Status     statusCmd     `cmd:"" flags:"@records" help:"Show how things stand on this machine or on hosts, or how a run ended."`
+	Logs       logsCmd       `cmd:"" flags:"@records" help:"Show what a run did."`
+	Hold       holdCmd       `cmd:"" flags:"@records" help:"Let nobody apply here, or on hosts, for now; plans still work."`
+	Unhold     unholdCmd     `cmd:"" flags:"@records" help:"Let applies start again."`
+	Forget     forgetCmd     `cmd:"" flags:"@records" help:"Let go of what a site has created, and of what a handler is owed."`
+	Clean      cleanCmd      `cmd:"" flags:"@records" help:"Remove records of former runs."`
+	Runner     runnerCmd     `cmd:"" flags:"json" help:"Build what acts on hosts."`
+	Secret     secretCmd     `cmd:"" flags:"identity json" help:"Keep the secrets of a site, encrypted."`
+	Version    versionCmd    `cmd:"" flags:"json" help:"Show the version."`
 	Completion completionCmd `cmd:"" help:"Print a completion script for a shell."`
 }
 
@@ -86,7 +87,7 @@ func newParser(g *grammar, args []string, env Environment, exit func(status int)
 		kong.ExplicitGroups([]kong.Group{
 			{Key: "selection", Title: "Selection:"}, {Key: "values", Title: "Values:"},
 			{Key: "host", Title: "Host:"},
-			{Key: "hosts", Title: "Hosts:"}, {Key: "output", Title: "Output:"},
+			{Key: "hosts", Title: "Hosts:"}, {Key: "rollout", Title: "Rollout:"}, {Key: "output", Title: "Output:"},
 		}),
 	}
 	var root any = g

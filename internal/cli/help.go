@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"cmp"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -40,45 +42,30 @@ func printHelp(options kong.HelpOptions, ctx *kong.Context) error {
 	return kong.DefaultHelpPrinter(options, ctx)
 }
 
-// commonFlags lists the flags of every command that the help of one command shows; "" is no command.
-func commonFlags(command string) []string {
-	const (
-		selection = "limit tags target exclude "
-		values    = "var var-file "
-		ofHosts   = "limit inventory forks ask-become-pass json quiet verbose "
-		records   = "limit inventory ask-become-pass state-dir json verbose "
-	)
-	flags := map[string]string{
-		"":           "version",
-		"init":       "json quiet",
-		"plan":       selection + values + "root ask-become-pass json quiet verbose",
-		"apply":      selection + values + "root forks ask-become-pass json quiet verbose",
-		"show":       "identity json verbose",
-		"watch":      selection + values + "root json quiet verbose",
-		"validate":   values + "facts json quiet",
-		"test":       "json quiet verbose",
-		"fmt":        "json quiet",
-		"compile":    selection + values + "facts json",
-		"graph":      selection + values + "facts json",
-		"inspect":    "limit " + values + "facts json",
-		"why":        selection + values + "facts json",
-		"facts":      ofHosts + "facts root",
-		"doc":        "json verbose",
-		"import":     "root json",
-		"do":         ofHosts + "root",
-		"ping":       ofHosts,
-		"exec":       ofHosts,
-		"history":    records,
-		"status":     records,
-		"logs":       records,
-		"hold":       records,
-		"unhold":     records,
-		"forget":     records,
-		"clean":      records,
-		"runner":     "json",
-		"secret":     "identity json",
-		"version":    "json",
-		"completion": "",
+// flagSets are flags of every command that mean something to several commands.
+func flagSets() map[string]string {
+	return map[string]string{
+		"@selection": "limit tags target exclude",
+		"@values":    "var var-file",
+		"@hosts":     "limit inventory forks ask-become-pass json quiet verbose",
+		"@records":   "limit inventory ask-become-pass state-dir json verbose",
 	}
-	return strings.Fields(flags[command])
+}
+
+// commonFlags lists the flags of every command that the help of one command shows, as the command itself says
+// by its tag flags; "" is no command.
+func commonFlags(command string) []string {
+	if command == "" {
+		return []string{"version"}
+	}
+	var flags []string
+	all := reflect.TypeFor[commands]()
+	for i := range all.NumField() {
+		if f := all.Field(i); strings.ToLower(f.Name) == command {
+			for _, word := range strings.Fields(f.Tag.Get("flags")) {
+				flags = append(flags, strings.Fields(cmp.Or(flagSets()[word], word))...)
+			}
+		}
+	}
+	return flags
 }

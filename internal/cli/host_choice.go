@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/tenetcm/tenet/internal/ui"
@@ -64,12 +65,11 @@ func (s *client) selectHosts(ctx context.Context, c *site) ([]lang.Host, error) 
 	stop := s.limitEvaluation()
 	hosts, groups, diags := c.Hosts(ctx, c.Target)
 	stop()
-	err := s.diagnose(c, diags)
-	if err == nil && s.prune {
-		err = prunable(hosts)
+	if err := s.diagnose(c, diags); err != nil {
+		return nil, err
 	}
-	if err != nil || s.globals.Limit == "" {
-		return hosts, err
+	if s.globals.Limit == "" {
+		return hosts, s.prunable(hosts, hosts)
 	}
 	if len(hosts) == 0 {
 		return nil, usage("leave it out: the site is for this machine", "--limit: the site declares no hosts")
@@ -81,13 +81,16 @@ func (s *client) selectHosts(ctx context.Context, c *site) ([]lang.Host, error) 
 	if len(found) == 0 {
 		return nil, usage("tenet inspect hosts lists the hosts", "--limit %s leaves no host", s.globals.Limit)
 	}
-	return found, nil
+	return found, s.prunable(hosts, found)
 }
 
 // prunable refuses to remove what a site declares no longer, if several of its hosts are this
 // machine: it has one record of what the site has created, in which each host would find what is
 // declared for the others.
-func prunable(hosts []lang.Host) error {
+func (s *client) prunable(hosts, selected []lang.Host) error {
+	if !s.prune || !slices.ContainsFunc(selected, func(h lang.Host) bool { return h.Executor == "local" }) {
+		return nil
+	}
 	var here []string
 	for _, h := range hosts {
 		if h.Executor == "local" {

@@ -94,9 +94,17 @@ func (v *fleetRun) isMember(host string) bool {
 	return slices.ContainsFunc(v.members, func(m *fleet.Member) bool { return m.Name == host })
 }
 
-// give gives the run of a host the outputs of others that it names. Before their turn, when a plan is made of
-// what runs around them, they may not be known.
-func (v *fleetRun) give(j *machine.Job, host string, before bool) error {
+// occasion is what a host reads outputs of others for.
+type occasion int
+
+const (
+	ownTurn    occasion = iota
+	beforeTurn          // a plan is made of what runs around it: they may not be known
+	hookTurn            // it runs a hook
+)
+
+// give gives the run of a host the outputs of others that it names.
+func (v *fleetRun) give(j *machine.Job, host string, at occasion) error {
 	list := j.Run.HostOutputs()
 	if len(list) == 0 {
 		return nil
@@ -104,15 +112,18 @@ func (v *fleetRun) give(j *machine.Job, host string, before bool) error {
 	x := v.exchange
 	if x == nil {
 		x = &exchange{}
+	}
+	recorded := x.recorded
+	if v.exchange == nil || at == hookTurn { // a saved plan holds what its hosts were given, and nothing for its hooks
 		var err error
-		if x.recorded, err = v.recordedOutputs(); err != nil {
+		if recorded, err = v.recordedOutputs(); err != nil {
 			return failure(err)
 		}
 	}
 	run := *j.Run
 	run.Given = nil
 	for _, n := range list {
-		given, at, err := v.outputFor(x, n, before)
+		given, made, err := v.outputFor(x, recorded, n, at == beforeTurn)
 		if err != nil {
 			return err
 		}
@@ -122,8 +133,8 @@ func (v *fleetRun) give(j *machine.Job, host string, before bool) error {
 		if given == nil {
 			return v.neverGiven(host, n)
 		}
-		if !at.IsZero() && v.isPlan && v.view != nil {
-			v.view.Note(host, machine.Note{Text: fmt.Sprintf("the output %s of %s is the one of %s (%s)", n.Name, n.Host, when(at), age(at))})
+		if !made.IsZero() && v.isPlan && v.view != nil {
+			v.view.Note(host, machine.Note{Text: fmt.Sprintf("the output %s of %s is the one of %s (%s)", n.Name, n.Host, when(made), age(made))})
 		}
 		run.Given = append(run.Given, *given)
 	}
@@ -182,7 +193,7 @@ func (v *fleetRun) exchangeOf(plan *planfile.Fleet) error {
 }
 
 // outputFor gives an output; of one that is recorded, with the time of that. Nil: there is none.
-func (v *fleetRun) outputFor(x *exchange, n *states.Expr, before bool) (_ *states.HostOutput, at time.Time, err error) {
+func (v *fleetRun) outputFor(x *exchange, recorded map[string]map[string]fleet.RecordedOutput, n *states.Expr, before bool) (_ *states.HostOutput, at time.Time, err error) {
 	now := fleet.ForTurn
 	switch {
 	case before:
@@ -193,15 +204,15 @@ func (v *fleetRun) outputFor(x *exchange, n *states.Expr, before bool) (_ *state
 	if out := x.Output(n, now); out != nil {
 		return out, at, nil
 	}
-	recorded, was := x.recorded[n.Host][n.Name]
+	last, was := recorded[n.Host][n.Name]
 	if !was {
 		return nil, at, nil
 	}
 	out := &states.HostOutput{Host: n.Host, Name: n.Name}
-	if out.Output, err = v.openRecorded(&recorded); err != nil {
+	if out.Output, err = v.openRecorded(&last); err != nil {
 		err = newStatus(exitFailed, fmt.Errorf("it reads the output %s of %s, which is recorded encrypted and cannot be opened: %s", n.Name, n.Host, diag.From(err)[0].Summary), hintOpen)
 	}
-	return out, recorded.Time, err
+	return out, last.Time, err
 }
 
 // hintOpen is what to do where a record cannot be opened.
@@ -261,14 +272,14 @@ func (s *client) outputRecords() (*fleet.Outputs, error) {
 
 // recordedOutputs gives what hosts of the site have given last; nothing of a site without a name.
 func (v *fleetRun) recordedOutputs() (map[string]map[string]fleet.RecordedOutput, error) {
-	if v.site == nil || v.site.Name() == "" {
+	if v.name == "" {
 		return nil, nil
 	}
 	records, err := v.outputRecords()
 	if err != nil {
 		return nil, err
 	}
-	return records.Read(v.site.Name())
+	return records.Read(v.name)
 }
 
 // recordOutputs records what a host gives. What is sensitive is encrypted for the site's recipients; where

@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"context"
+	"io/fs"
 	"os"
 	"slices"
 
@@ -26,6 +28,15 @@ func newModulesHere() (*modulesHere, error) {
 	defer here.Close()
 	own, list := custom.Load(here.FS(), custom.Dir, custom.Options{Registry: modules.Standard()})
 	return &modulesHere{modules.Standard().With(own.Modules()...), own, list}, nil
+}
+
+// files is where the site's own lie.
+func (m *modulesHere) files(ctx context.Context) (fs.FS, error) {
+	here, err := os.OpenRoot(".")
+	if err != nil {
+		return nil, failure(err)
+	}
+	return siteFiles(ctx, here), nil
 }
 
 // broken reports whether one of the names is that of a module with mistakes.

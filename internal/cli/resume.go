@@ -97,14 +97,10 @@ func (s *client) mayResume(cmd *applyCmd, hosts bool) error {
 			return usage("apply the site for that", "--resume goes on with a run as it was begun, and %s is for another one", f.name)
 		}
 	}
+	var allowed []string
 	if hosts { // what hooks have left due may need variables: resumeDue knows
-		return s.onlyRun("limit", "var", "var-file")
+		allowed = []string{"limit", "var", "var-file"}
 	}
-	return s.onlyRun()
-}
-
-// onlyRun refuses flags that say what is to be done, but those that are allowed.
-func (s *client) onlyRun(allowed ...string) error {
 	return s.onlySite("a run that goes on as it was begun", "apply the site for that", allowed...)
 }
 

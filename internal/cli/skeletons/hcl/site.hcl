@@ -45,7 +45,7 @@ directory "site" {
 file "page" {
   path    = "${local.dir}/index.html"
   content = template("page.html.tmpl", { greeting = var.greeting, host = fact.hostname })
-  notify  = [state.announce]
+  notify  = [handler.announce]
 }
 
 # One part for each key: file.note["monday"], file.note["tuesday"].
@@ -55,11 +55,9 @@ file "note" {
   content  = "${each.value}\n"
 }
 
-# A state is a named list of parts in their order. This one is a handler: it is
-# lazy, and runs only when something that notifies it has changed.
-state "announce" {
-  lazy = true
-
+# A handler is a named list of parts in their order, which runs only when something
+# that notifies it has changed.
+handler "announce" {
   print "page" {
     message = "The page is new: ${local.dir}/index.html"
   }
