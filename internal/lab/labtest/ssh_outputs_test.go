@@ -183,8 +183,8 @@ func (h *outputFleet) clean(d driven) {
 			h.Errorf("a secret is on %s in %s", host.Name, found)
 		}
 	}
-	r, err := h.c.Exec(h.within(time.Minute), "sh", "-c", "grep -rl s3cr3t ~/.local/state/tenet || true")
-	if err != nil || strings.TrimSpace(string(r.Stdout)) != "" {
-		h.Errorf("a secret is on the controller: %v %s", err, r.Stdout)
+	r, err := h.c.Exec(h.within(time.Minute), "sh", "-c", "test -d /var/lib/tenet/executions || exit 1; grep -rl s3cr3t /var/lib/tenet; exit 0")
+	if err != nil || r.ExitCode != 0 || strings.TrimSpace(string(r.Stdout)) != "" {
+		h.Errorf("a secret is on the controller, or no record: %v %d %s", err, r.ExitCode, r.Stdout)
 	}
 }

@@ -137,6 +137,7 @@ func isNoise(kind, name string) bool {
 		return slices.ContainsFunc([]string{
 			"/var/lib/tenet", "/run/tenet", "/root", "/root/.things", "/var/log/journal", "/run/log/journal", "/run/systemd/journal", "/run/systemd/units",
 			"/run/systemd/notify", "/run/systemd/sessions", "/run/systemd/users", "/var/log/wtmp", "/run/utmp", "/var/cache/ldconfig",
+			"/var/lib/systemd/timers", "/var/lib/logrotate", "/var/cache/man", // what timers do at their times
 		}, func(p string) bool { return p == name || strings.HasPrefix(name, p+"/") })
 	case "service":
 		return strings.HasPrefix(name, "systemd-") || strings.HasPrefix(name, "run-") || strings.HasPrefix(name, "session-") ||
