@@ -17,7 +17,7 @@ import (
 // lifecycle is what a real host must show of a module: a part is created, and
 // each of its attributes is changed; then it is made absent. Before each of these
 // the plan foretells exactly what the apply then does, and after each of them there
-// is nothing to do. No act touches what its module does not declare.
+// is nothing to do.
 type lifecycle struct {
 	Type, Label string
 	// Prepare is a script that makes the host ready.
@@ -96,8 +96,7 @@ func (l lifecycle) run(m *machine) {
 // changed.
 func (l lifecycle) carryOut(m *machine, set string, action states.Action, maybe string) []string {
 	m.Helper()
-	site := fmt.Sprintf("%s\n%s %q {\n%s\n}\n", l.Beside, l.Type, l.Label, set)
-	m.site(site)
+	m.site(fmt.Sprintf("%s\n%s %q {\n%s\n}\n", l.Beside, l.Type, l.Label, set))
 	what := fmt.Sprintf("%s %q {%s}", l.Type, l.Label, set)
 	plan := m.tenet("plan")
 	if plan.status != 0 {
@@ -108,8 +107,7 @@ func (l lifecycle) carryOut(m *machine, set string, action states.Action, maybe 
 	if planned.Action != action || certain != (maybe == "") || !strings.Contains(planned.Reason, maybe) {
 		m.Errorf("%s\nthe plan says %q, certain: %v, reason %q; want %q", what, planned.Action, certain, planned.Reason, action)
 	}
-	var apply result
-	m.watchAct(l.Type, site, func() { apply = m.tenet("apply", "--yes") })
+	apply := m.tenet("apply", "--yes")
 	if apply.status != 0 {
 		m.Fatalf("%s\napply: exit status %d\n%s%s", what, apply.status, apply.failures(), apply.stderr)
 	}
