@@ -250,20 +250,6 @@ func (v *fleetRun) takeOutputs(host string, o *fleet.Outcome) {
 	}
 }
 
-// age says how long ago something was, roughly.
-func age(at time.Time) string {
-	switch d := time.Since(at); {
-	case d < 2*time.Minute:
-		return "just now"
-	case d < 2*time.Hour:
-		return fmt.Sprintf("%d minutes ago", int(d.Minutes()))
-	case d < 48*time.Hour:
-		return fmt.Sprintf("%d hours ago", int(d.Hours()))
-	default:
-		return fmt.Sprintf("%d days ago", int(d.Hours()/24))
-	}
-}
-
 // outputRecords are the records of this controller.
 func (s *client) outputRecords() (*fleet.Outputs, error) {
 	dir, err := s.stateDir()
