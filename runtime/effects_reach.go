@@ -23,12 +23,13 @@ func (s *step) addEffects() {
 		if s.doubt == "" && !s.module.IsAct() {
 			x.identity = s.identity()
 		}
-	case s.isDoubtGeneral, s.outcome == states.Failed && s.doubt == "":
+	case s.outcome == states.Failed && s.doubt == "":
 		return
-	case s.doubt != "":
+	case s.doubt != "" && !s.isDoubtGeneral:
 		x.touch = s.reach()
 	case s.outcome == states.Changed && s.module != nil && s.module.Effects != nil && !s.module.IsAct():
-		x.how, x.identity, x.touch = unforeseeable, s.identity(), s.declaredEffects() // beside what is foreseen
+		// Beside what is foreseen; before a program that may touch anything, too.
+		x.how, x.identity, x.touch, x.root = unforeseeable, s.identity(), s.declaredEffects(), s.part.Address
 	default:
 		return
 	}

@@ -56,3 +56,34 @@ func TestServicesThatStartOthers(t *testing.T) {
 		`state.after.file["/var/lib/never/data"]`: "no change",
 	})
 }
+
+// A service that may start after a program that may touch anything may start before it as well,
+// and before what comes before that program.
+func TestServicesBesideAProgram(t *testing.T) {
+	h, err := simulated.New(t.Context(), simulated.Machine{
+		Services: map[string]simulated.Service{"app": {Running: true}}, Files: map[string]simulated.File{"/tmp/x": {Content: "x"}},
+		Commands: []simulated.Command{{Name: "good"}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan(t, h, `
+	state "first" {
+	  file "/tmp/x" {
+	    content = "x"
+	  }
+	  command "anything" {
+	    argv = ["good"]
+	  }
+	}
+	state "second" {
+	  service "app" {
+	    running = true
+	    enabled = true
+	  }
+	}
+	`).want(t, map[string]string{
+		"state.second.service.app":   "update maybe (state.first.command.anything, whose effects cannot be foreseen, may come before it)",
+		`state.first.file["/tmp/x"]`: "no change maybe (unchanged as things are; state.second.service.app, whose effects cannot be foreseen, may come before it)",
+	})
+}
