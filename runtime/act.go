@@ -122,7 +122,7 @@ func (s *step) act(ctx context.Context) {
 	}
 	switch {
 	case errors.Is(err, host.ErrUnanswerable) && s.engine.planning():
-		s.outcome = states.Changed
+		s.outcome, s.isUnanswered = states.Changed, true
 		s.addDoubt(dependsOnEarlier)
 		return
 	case errors.Is(err, host.ErrUnforeseeable) && s.engine.planning():

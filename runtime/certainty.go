@@ -15,6 +15,7 @@ type certainty struct {
 	isAssured       bool            // it will be as it is wanted in any case: open is whether that changes something
 	isDoubtGeneral  bool            // since an act that may touch anything may come before it, and for no other reason
 	isUnforeseeable bool            // nobody knows what the act does
+	isUnanswered    bool            // nor whether it comes to that: it asks first, and nobody knows the answer
 	found           *states.Effects // what the act was found to touch, in place of what its module says
 	lastReason      string          // why it is not certain, if nothing before it is found to be the cause
 	mayFail         bool            // as things are it would fail, or it may be denied to who applies it

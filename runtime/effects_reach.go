@@ -61,7 +61,7 @@ func (s *step) reach() (e states.Effects) {
 		return states.Effects{Anything: true}
 	}
 	if s.module.IsAct() {
-		if s.outcome == states.Changed && !s.isUnforeseeable && s.isUnseen() {
+		if s.outcome == states.Changed && !s.isUnforeseeable && !s.isUnanswered && s.isUnseen() {
 			return e // it only reads
 		}
 		return s.declaredEffects()

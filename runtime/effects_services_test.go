@@ -87,3 +87,29 @@ func TestServicesBesideAProgram(t *testing.T) {
 		`state.first.file["/tmp/x"]`: "no change maybe (unchanged as things are; state.second.service.app, whose effects cannot be foreseen, may come before it)",
 	})
 }
+
+// A restart that asks first whether the service is there, which nobody knows yet, touches what any
+// restart may.
+func TestRestartOfAServiceThatMayBeThere(t *testing.T) {
+	h, err := simulated.New(t.Context(), simulated.Machine{
+		Services: map[string]simulated.Service{"app": {Running: true}}, Files: map[string]simulated.File{"/var/log/app.log": {Content: "x"}},
+		Commands: []simulated.Command{{Name: "good"}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan(t, h, `
+	command "units" {
+	  argv   = ["good"]
+	  writes = ["/etc"]
+	}
+	state "after" {
+	  require = [command.units]
+	  restart "app" {}
+	  file "/var/log/app.log" {}
+	}
+	`).want(t, map[string]string{
+		"state.after.restart.app":              "execute maybe (after command.units, whose effects cannot be foreseen)",
+		`state.after.file["/var/log/app.log"]`: "no change maybe (unchanged as things are; after state.after.restart.app, which is not certain)",
+	})
+}

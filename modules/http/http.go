@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -65,7 +66,7 @@ http "announce" {
 var Module = states.Define(states.Type[HTTP]{
 	Name: "http", Doc: doc, Example: example,
 	NoAbsent: "A request that was made cannot be taken back.",
-	Validate: validate, Act: act,
+	Validate: validate, Act: act, Effects: effects,
 })
 
 func validate(want HTTP) error {
@@ -95,7 +96,7 @@ func (want HTTP) request(h host.Reader) (host.Request, error) {
 	if want.Method != nil {
 		r.Method = *want.Method
 	}
-	r.Reads = valueOr(want.Plan, false) || r.Method == "GET" || r.Method == "HEAD" || r.Method == "OPTIONS"
+	r.Reads = want.readsOnly()
 	switch {
 	case want.Send != nil:
 		r.Body = []byte(*want.Send)
@@ -115,6 +116,16 @@ func (want HTTP) request(h host.Reader) (host.Request, error) {
 	var err error
 	r.CA, err = web.CA(h, want.CA)
 	return r, err
+}
+
+// effects are none of a request that only reads; of others nobody knows, as this machine may be asked.
+func effects(want HTTP, _ bool) states.Effects {
+	return states.Effects{Anything: !want.readsOnly()}
+}
+
+// readsOnly reports whether the request changes nothing.
+func (want HTTP) readsOnly() bool {
+	return valueOr(want.Plan, false) || want.Method == nil || slices.Contains([]string{"GET", "HEAD", "OPTIONS"}, *want.Method)
 }
 
 func act(ctx context.Context, h host.Host, want HTTP) (bool, HTTP, error) {
