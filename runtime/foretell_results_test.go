@@ -218,12 +218,13 @@ func (c *tally) compare(ctx context.Context, planned, applied *states.StateRun, 
 		if ev.Type != states.EventPart || row.Certain == nil {
 			return
 		}
-		hasFailed = hasFailed || ev.Outcome == states.Failed && (row.Action == states.Execute || !*row.Certain)
+		failsByChance := ev.Outcome == states.Failed && (row.Action == states.Execute || !*row.Certain)
+		hasFailed = hasFailed || failsByChance && !c.goesOn
 		if !*row.Certain {
 			c.maybes++
 			return
 		}
-		if hasFailed || ev.Outcome == states.Blocked {
+		if hasFailed || failsByChance || ev.Outcome == states.Blocked {
 			return // by a program, or what was a maybe: a plan does not guess what comes of that
 		}
 		c.certain++

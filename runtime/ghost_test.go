@@ -47,8 +47,10 @@ type ghost struct {
 	t       *rapid.T
 	h       *host.Memory
 	found   map[string]states.Effects // what acts were found to touch in the plan, by what they are on
-	touched []string
-	own     []string // what a call of several is for
+	refused map[string]bool           // acts that a shadow has seen fail, before they start anything
+	touched []string                  // what has changed by that
+	failed  int                       // acts that have failed after they were started
+	own     []string                  // what a call of several is for
 }
 
 // rite is an act that touches what it is told.
@@ -116,7 +118,12 @@ func (g *ghost) haunted(m *states.Module) *states.Module {
 			if !changed && err == nil {
 				return changed, made, err
 			}
-			return changed, made, g.follow(ctx, m, h, want, false, err)
+			err = g.follow(ctx, m, h, want, false, err)
+			if h == host.Host(g.h) && err == nil && rapid.IntRange(0, 7).Draw(g.t, "fails in its middle") == 0 {
+				g.failed++
+				err = errors.New("it has failed in its middle")
+			}
+			return changed, made, err
 		}
 	}
 	if m.Batch != nil {
@@ -171,18 +178,28 @@ func (g *ghost) nameOf(m *states.Module, resource any) string {
 	return m.Name + " " + m.Key(m.Encode(resource))
 }
 
-// follow touches things after an act on the machine, but not what the act has just made. Of one in
-// a plan it remembers what it was found to touch.
+// newGhost begins with a machine.
+func newGhost(t *rapid.T, h *host.Memory) *ghost {
+	return &ghost{t: t, h: h, found: map[string]states.Effects{}, refused: map[string]bool{}}
+}
+
+// follow touches things after an act on the machine, but not what the act has just made. One that has
+// failed may have touched them before, and has made nothing. Of an act on a shadow it remembers what
+// it was found to touch, and whether it was refused.
 func (g *ghost) follow(ctx context.Context, m *states.Module, h host.Host, want any, absent bool, err error) error {
 	name := g.nameOf(m, want)
 	if h != host.Host(g.h) { // a plan
 		if e, ok := errors.AsType[*states.EffectsError](err); ok {
 			g.found[name] = e.Effects
 		}
+		g.refused[name] = err != nil && !errors.Is(err, host.ErrUnforeseeable) && !errors.Is(err, host.ErrUnanswerable)
 		return err
 	}
 	if err != nil {
-		return err // refused before anything was started; a plan promises nothing where an act fails
+		if g.refused[name] {
+			return err
+		}
+		g.failed++
 	}
 	e, ok := g.found[name]
 	if !ok {
@@ -190,13 +207,16 @@ func (g *ghost) follow(ctx context.Context, m *states.Module, h host.Host, want 
 	}
 	own := append(g.ownOf(m, want), g.own...)
 	for _, x := range things() {
-		isOwn := !m.IsAct() && slices.ContainsFunc(own, func(o string) bool { return o == x.name || strings.HasPrefix(o, x.name+"/") })
+		isOwn := err == nil && !m.IsAct() && slices.ContainsFunc(own, func(o string) bool { return o == x.name || strings.HasPrefix(o, x.name+"/") })
 		if !isOwn && mayTouch(&e, x) && rapid.IntRange(0, 2).Draw(g.t, "touches "+x.name) == 0 {
 			adds := states.Effects{Adds: e.Adds}
 			e := e
 			e.Adds = nil
+			before := g.look(ctx, x)
 			g.touch(ctx, x, mayTouch(&adds, x) && !mayTouch(&e, x))
-			g.touched = append(g.touched, name+" touches "+x.name)
+			if after := g.look(ctx, x); after != before {
+				g.touched = append(g.touched, fmt.Sprintf("%s touches %s: %q → %q", name, x.name, before, after))
+			}
 		}
 	}
 	return err
@@ -255,6 +275,46 @@ func (g *ghost) touch(ctx context.Context, x thing, adds bool) {
 	default:
 		g.must(simulated.WriteFile(ctx, g.h, "/proc/sys/"+strings.ReplaceAll(x.name, ".", "/"), fmt.Sprint(way, "\n"), host.Meta{}))
 	}
+}
+
+// look tells how a thing is.
+func (g *ghost) look(ctx context.Context, x thing) string {
+	lines := func(files ...string) (out string) {
+		for _, file := range files {
+			for line := range strings.Lines(simulated.Text(g.h, file)) {
+				if strings.HasPrefix(line, x.name+":") {
+					out += line
+				}
+			}
+		}
+		return out
+	}
+	switch x.kind {
+	case "path":
+		info, err := g.h.Lstat(x.name)
+		if err != nil {
+			return "missing"
+		}
+		return fmt.Sprint(info.Kind, info.Mode, " ", simulated.Text(g.h, x.name))
+	case "account":
+		return lines("/etc/passwd", "/etc/group", "/etc/shadow")
+	case "service":
+		i, err := g.h.Init(ctx, "")
+		g.must(err)
+		s, err := i.Service(ctx, x.name)
+		if err != nil {
+			return err.Error()
+		}
+		return s.Active + " " + s.Enablement
+	case "package":
+		for stanza := range strings.SplitSeq(simulated.Text(g.h, "/var/lib/dpkg/status"), "\n\n") {
+			if strings.HasPrefix(strings.TrimSpace(stanza), "Package: "+x.name+"\n") {
+				return stanza
+			}
+		}
+		return "missing"
+	}
+	return simulated.Text(g.h, "/proc/sys/"+strings.ReplaceAll(x.name, ".", "/"))
 }
 
 func (g *ghost) must(err error) {

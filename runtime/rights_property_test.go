@@ -17,7 +17,10 @@ import (
 )
 
 // tally counts the rows that a property has compared.
-type tally struct{ certain, unchanged, maybes int }
+type tally struct {
+	certain, unchanged, maybes int
+	goesOn                     bool // rows are compared after a failure of what a plan does not foresee, too
+}
 
 // falseRows plans a run, applies it, and lists the rows that were certain and differ.
 func (c *tally) falseRows(ctx context.Context, h host.Host, run *states.StateRun) (lies []string, err error) {
