@@ -195,7 +195,7 @@ func (e *engine) retain(found []*orphan, entries []*journal.Created, declared *d
 		case m != nil && declared.isAt(m, o.entry): // it must go before that comes
 			o.lateReason = ""
 		case e.orphans.site.Partial && o.keepReason == "":
-			o.keepReason = "an apply without a selection removes it"
+			o.keepReason = "an apply of all that is declared for this machine removes it"
 		}
 	}
 }

@@ -21,6 +21,8 @@ type Declarations struct {
 	// Moved tells the former addresses of what was renamed.
 	Moved []Moved
 	Prune bool // what the site has created and declares no longer is removed
+	// Partial: other hosts of the site are the same machine.
+	Partial bool
 	// Secrets are the sensitive texts that values were computed from, sorted.
 	// Whoever carries the run out masks them wherever they turn up.
 	Secrets []string

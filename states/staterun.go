@@ -31,8 +31,8 @@ type StateRun struct {
 	Handlers []Invocation `json:"handlers,omitempty"` // lazy states that nothing invokes now
 	// Prune: what the site has created and declares no longer is removed.
 	Prune bool `json:"prune,omitempty"`
-	// Partial: it is not all that is declared for the host, but a selection of it, or what
-	// is left of a plan.
+	// Partial: it is not all that is declared for the machine, but a selection of it, what
+	// is left of a plan, or one of several hosts that are the same machine.
 	Partial bool `json:"partial,omitempty"`
 	// Moved tells the former addresses of what was renamed, without waves.
 	Moved []Moved `json:"moved,omitempty"`

@@ -36,8 +36,11 @@ func (d *decoder) siteBlock(b *syntax.Block) {
 	d.site.siteRange = &b.Header
 	d.literal(b.Body, "name", cty.String, func(v cty.Value) { d.site.name = v.AsString() })
 	d.literal(b.Body, "prune", cty.Bool, func(v cty.Value) { d.site.prune = v.True() })
+	if d.site.prune {
+		d.site.pruneRange = b.Body.Attribute("prune").NameRange
+	}
 	if d.site.prune && d.site.name == "" {
-		d.list.Add(diag.Diagnostic{Severity: diag.Warning, Summary: "prune has no effect in a site without a name", Range: rangeOf(b.Body.Attribute("prune").NameRange),
+		d.list.Add(diag.Diagnostic{Severity: diag.Warning, Summary: "prune has no effect in a site without a name", Range: rangeOf(d.site.pruneRange),
 			Detail: "What a site has created is known by its name.", Hint: "add name = \"…\""})
 	}
 	d.literal(b.Body, "requires_version", cty.String, func(v cty.Value) { d.site.requires = v.AsString() })

@@ -90,6 +90,7 @@ type Program struct {
 	requiresRange hcl2.Range
 	bodies        []syntax.Script // of the sources, while they are evaluated anew
 	siteRange     *hcl2.Range
+	pruneRange    hcl2.Range
 	secrets       []namedSecret // in all expressions, but those of scripts
 	facts         []string      // that expressions name, but those of scripts
 	broken        bool

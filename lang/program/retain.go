@@ -1,6 +1,8 @@
 package program
 
 import (
+	"strings"
+
 	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/lang/expr"
 	"github.com/tenetcm/tenet/states"
@@ -35,6 +37,10 @@ func (e partValues) checkRetain(p *part, in *instance, made *states.PartDeclarat
 		wrong.Summary = "retain = " + count.String() + " is in a site without a name"
 		wrong.Detail = "What a part has stood for before is recorded under the name of its site."
 		wrong.Hint = `give it one: site { name = "shop" }`
+	case len(e.top.sharers()) > 1:
+		wrong.Summary = "retain = " + count.String() + " is given to a host that is one machine with others: " + strings.Join(e.top.sharers(), ", ")
+		wrong.Detail = "A machine has one record of what a site has created there. Each of these hosts would count what the others stand for, and remove it."
+		wrong.Hint = hintOneMachine
 	default:
 		return
 	}

@@ -54,18 +54,6 @@ func (p *Program) Review(ctx context.Context, t expr.Target) diag.List {
 	return list.Sorted()
 }
 
-// sharedMachine warns of a second host that is the machine that tenet runs on.
-func sharedMachine(hosts []site.Host) (list diag.List) {
-	local := slices.DeleteFunc(slices.Clone(hosts), func(h site.Host) bool { return h.Executor != "local" })
-	if len(local) > 1 {
-		list.Add(diag.Diagnostic{Severity: diag.Warning, Range: local[1].Range,
-			Summary: fmt.Sprintf("the hosts %q and %q are one machine: this one", local[0].Name, local[1].Name),
-			Detail:  "A machine has one record of what a site has created there. Each of these hosts finds in it what is declared for the other, as no longer declared.",
-			Hint:    "declare one host with executor = \"local\", and give it the roles of both"})
-	}
-	return list
-}
-
 // reviewInventory warns of the program of an inventory that stands in the site's folder, and does
 // not: such programs are not run to check a site.
 func (e hostReader) reviewInventory(d *inventoryDecl, program string) {
