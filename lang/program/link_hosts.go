@@ -135,10 +135,15 @@ func (w *walker) needsLate(what string, src hcl2.Range) {
 	}
 }
 
-// lateCall notes calls of functions that hosts may not use.
+// lateCall notes calls of functions that hosts may not use, and reports hosts() where they call it
+// themselves: none are known yet. A secret may be one of their vars.
 func (w *walker) lateCall(n *hclsyntax.FunctionCallExpr) {
 	switch n.Name {
 	case "hosts", "secret":
+		if w.scope.hosts && n.Name == "hosts" {
+			w.errorAt(n.NameRange, w.scope.valuesOf+" cannot call hosts()", hostsHint)
+			return
+		}
 		w.needsLate(n.Name+"()", n.NameRange)
 	case expr.RefFunction:
 		w.needsLate("a reference", n.NameRange)
