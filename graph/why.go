@@ -22,6 +22,7 @@ type Explanation struct {
 	// a handler has several waves, or a state several runs.
 	Invocations []string              `json:"invocations"`
 	Requires    []string              `json:"requires,omitempty"` // what must settle first
+	Follows     []string              `json:"follows,omitempty"`  // what it names to come after
 	After       []string              `json:"after,omitempty"`    // what must have ended first
 	RequiredBy  []string              `json:"required_by,omitempty"`
 	NotifiedBy  []states.Notification `json:"notified_by,omitempty"`
@@ -107,6 +108,7 @@ func (e *Explanation) explain(r *Result, found []int) {
 		e.Declared = p.finals[found[0]].d.Range
 	}
 	var requires, after, requiredBy, notifies, blocks []int
+	var followed []follow
 	reasons := make(map[string]bool)
 	for i, f := range p.finals {
 		for _, to := range f.requires {
@@ -123,6 +125,7 @@ func (e *Explanation) explain(r *Result, found []int) {
 			continue
 		}
 		requires, after = append(requires, f.requires...), append(after, f.predecessors...)
+		followed = append(followed, p.effectiveFollows(f.d, f.d.requires, f.d.follows)...)
 		for _, n := range f.causes {
 			e.NotifiedBy = append(e.NotifiedBy, p.notification(n))
 		}
@@ -132,6 +135,11 @@ func (e *Explanation) explain(r *Result, found []int) {
 		reasons[p.reason(f)] = true
 	}
 	e.Invocations = p.addresses(found)
+	for _, f := range uniqueFollows(followed) {
+		if f.to.confirms == nil {
+			e.Follows = append(e.Follows, f.to.Address)
+		}
+	}
 	e.Requires, e.After = p.addresses(requires), p.addresses(after)
 	e.RequiredBy, e.Notifies, e.Blocks = p.addresses(requiredBy), p.addresses(notifies), p.addresses(blocks)
 	e.Runs = strings.Join(slices.Sorted(maps.Keys(reasons)), "; ")
@@ -179,7 +187,8 @@ func (e *Explanation) Text(w io.Writer) error {
 	}
 	line("runs", e.Runs)
 	line("requires", e.Requires...)
-	line("after", e.After...)
+	line("follows", e.Follows...)
+	line("after", slices.DeleteFunc(slices.Clone(e.After), func(a string) bool { return slices.Contains(e.Follows, a) })...)
 	line("required by", e.RequiredBy...)
 	var by []string
 	for _, n := range e.NotifiedBy {
