@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -177,10 +178,10 @@ func (v *fleetRun) exitStatus(outcomes []fleet.Outcome, detailed bool, codes ...
 
 // source gives the text of files that diagnostics may name.
 func (v *fleetRun) source() func(file string) ([]byte, bool) {
-	if v.site == nil {
-		return nil
+	if c := cmp.Or(v.site, v.hookSite); c != nil {
+		return c.source
 	}
-	return v.site.source
+	return nil
 }
 
 // exitStatusHere is exitStatus for this machine.

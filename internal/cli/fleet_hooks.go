@@ -10,9 +10,11 @@ import (
 	"github.com/tenetcm/tenet/graph"
 	"github.com/tenetcm/tenet/internal/ui"
 	"github.com/tenetcm/tenet/lang"
+	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/runtime/fleet"
 	"github.com/tenetcm/tenet/runtime/journal"
 	"github.com/tenetcm/tenet/runtime/machine"
+	"github.com/tenetcm/tenet/runtime/orchestrate"
 )
 
 // hookRunner runs the hooks of a site's rollout.
@@ -94,27 +96,38 @@ func (r *hookRunner) prepareLook(ctx context.Context, m *fleet.Member, known *ma
 	return j, nil
 }
 
-// prepareHook evaluates the site for a host that a hook runs on, and takes the hook's state of it.
-func (r *hookRunner) prepareHook(ctx context.Context, h fleet.HookRun, m *fleet.Member, known *machine.Facts) (*machine.Job, error) {
-	facts, err := r.factsFrom(known)
-	if err != nil {
-		return nil, err
-	}
+// compileHook evaluates the site for a host that a hook runs on, and takes the hook's state of it.
+func (r *hookRunner) compileHook(ctx context.Context, h fleet.HookRun, host string, facts func(name string) (any, error)) (*orchestrate.Compilation, error) {
 	c, own := *r.declared, *r.declared.Site
 	c.Site = &own
 	own.Prune = false
 	own.Selection = graph.Selection{Targets: []string{h.State}}
 	own.Target.Hook = &lang.HookRun{State: h.State, Params: h.Params, Batch: h.Batch, Failed: h.Failed}
-	compiled, diags, wrong := r.compileHost(ctx, &c, m.Name, facts)
+	compiled, diags, wrong := r.compileHost(ctx, &c, host, facts)
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
 	if diags.HasErrors() {
-		r.find(m.Name, diags)
 		return nil, diags
 	}
 	if wrong != nil {
-		return nil, newStatus(exitSite, fmt.Errorf("the site has no %s for %s", h.State, m.Name), "declare it there again, as a state that is lazy, or see to it by hand and forget the execution: tenet clean ID")
+		return nil, newStatus(exitSite, fmt.Errorf("the site has no %s for %s", h.State, host), "declare it there again, as a state that is lazy, or see to it by hand and forget the execution: tenet clean ID")
+	}
+	return compiled, nil
+}
+
+// prepareHook makes what a hook does on a host.
+func (r *hookRunner) prepareHook(ctx context.Context, h fleet.HookRun, m *fleet.Member, known *machine.Facts) (*machine.Job, error) {
+	facts, err := r.factsFrom(known)
+	if err != nil {
+		return nil, err
+	}
+	compiled, err := r.compileHook(ctx, h, m.Name, facts)
+	if diags, ok := errors.AsType[diag.List](err); ok {
+		r.find(m.Name, diags)
+	}
+	if err != nil {
+		return nil, err
 	}
 	j := compiled.Job()
 	if err := r.give(j, m.Name, hookTurn); err != nil {
@@ -183,15 +196,15 @@ func (v *fleetRun) withHooks(ctx context.Context, rollout *lang.Rollout, call fu
 	if err := r.settleSince(ctx); err != nil {
 		return err
 	}
-	var names, batches []string
+	var names []string
 	for _, h := range hooksOf(rollout) {
 		names = append(names, h.Hosts...)
 	}
-	for _, m := range v.members {
-		batches = append(batches, m.Name)
-	}
-	hooks, err := r.hooks(ctx, names, batches)
+	hooks, err := r.hooks(ctx, names, memberNames(v.members))
 	if err != nil {
+		return err
+	}
+	if err := r.check(ctx, rollout, hooks.Members); err != nil {
 		return err
 	}
 	return call(hooks)
@@ -202,11 +215,7 @@ func (v *fleetRun) runsHooks(rollout *lang.Rollout) bool {
 	if !rollout.HasHooks() {
 		return false
 	}
-	names := make([]string, 0, len(v.members))
-	for _, m := range v.members {
-		names = append(names, m.Name)
-	}
-	batches, err := fleet.Batches(rollout, 1, names)
+	batches, err := fleet.Batches(rollout, 1, memberNames(v.members))
 	return err != nil || slices.ContainsFunc(batches, func(b fleet.Batch) bool { return len(b.Before)+len(b.After) > 0 })
 }
 

@@ -109,6 +109,7 @@ func (r *hookRunner) settle(ctx context.Context, id string) error {
 	err = fleet.Settle(ctx, open, fleet.Options{
 		Forks: r.globals.Forks, Patience: r.globals.patience(), Cancelled: cancelled, Hooks: hooks, Listener: &hookTeller{client: r.client},
 	})
+	isSiteWrong := len(r.findings.list) > 0
 	if shown := r.showFindings(); shown != nil {
 		return shown
 	}
@@ -117,8 +118,12 @@ func (r *hookRunner) settle(ctx context.Context, id string) error {
 		if r.wasInterrupted() {
 			code = exitInterrupted
 		}
+		right := "put that right"
+		if isSiteWrong {
+			right += " (--var and --var-file give values that hooks need)"
+		}
 		return newStatus(code, fmt.Errorf("what execution %s has left is due still, and nothing else was done: %w", id, err),
-			"put that right and apply the site again; tenet status "+id+" tells what is due, and tenet clean "+id+" forgets it")
+			right+" and apply the site again; tenet status "+id+" tells what is due, and tenet clean "+id+" forgets it")
 	}
 	return nil
 }
@@ -150,6 +155,10 @@ func (v *fleetRun) hintDue() {
 	if v.globals.JSON {
 		return
 	}
+	with := ""
+	if len(v.globals.Var)+len(v.globals.VarFile) > 0 {
+		with = ", with the same --var and --var-file"
+	}
 	for _, h := range v.brokenHooks {
 		if v.globals.Quiet { // nothing was told of it
 			for _, line := range ui.HookText(h.RecordHook, h.failures) {
@@ -157,7 +166,7 @@ func (v *fleetRun) hintDue() {
 			}
 		}
 		if h.IsDue() {
-			fmt.Fprintf(v.Err, "hint: %s is due: the next apply of the site does it first, and so does tenet apply --resume %s\n", ui.Line(h.Name()), v.execution)
+			fmt.Fprintf(v.Err, "hint: %s is due: the next apply of the site does it first, and so does tenet apply --resume %s%s\n", ui.Line(h.Name()), v.execution, with)
 		}
 	}
 }

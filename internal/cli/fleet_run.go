@@ -131,10 +131,7 @@ func (v *fleetRun) run(ctx context.Context, task fleet.Task, members []*fleet.Me
 	v.mu.Lock()
 	v.findings, v.nothingSelected = findings{}, map[string]error{}
 	v.events = map[string][]states.Event{}
-	names := make([]string, 0, len(members))
-	for _, m := range members {
-		names = append(names, m.Name)
-	}
+	names := memberNames(members)
 	for i := range v.untouchedHosts {
 		names = append(names, v.untouchedHosts[i].Machine)
 	}

@@ -76,13 +76,9 @@ func (v *fleetRun) survey(ctx context.Context) error {
 		return failure(err)
 	}
 	if v.rollout != nil {
-		var names []string
-		for _, m := range v.members {
-			names = append(names, m.Name)
-		}
 		r := *v.rollout
 		r.Order = ""
-		if _, err := fleet.BatchesInOrder(&r, 0, names, x.needs); err != nil {
+		if _, err := fleet.BatchesInOrder(&r, 0, memberNames(v.members), x.needs); err != nil {
 			return newStatus(exitSite, err, diag.HintOf(err))
 		}
 	}

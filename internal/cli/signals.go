@@ -25,7 +25,12 @@ func (v *fleetRun) interruptible(ctx context.Context) (_ context.Context, cancel
 		switch {
 		case n == 1 && sig == syscall.SIGINT:
 			close(cancel)
-			v.view.Note("", machine.Note{Text: "interrupted: ending what runs on the hosts; once more leaves them to it"})
+			const text = "interrupted: ending what runs on the hosts; once more leaves them to it"
+			if v.view == nil { // nothing is shown yet
+				v.noteHost("", text)
+				return
+			}
+			v.view.Note("", machine.Note{Text: text})
 		case n <= 2:
 			leave(errInterrupted)
 		default:
