@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/tenetcm/tenet/lang"
@@ -79,6 +78,7 @@ func (s *client) preparePlannedHooks(ctx context.Context, v *fleetRun, plan *pla
 	if err != nil {
 		return err
 	}
+	c.Target.Inventory = v.inventory // nobody is asked twice which hosts there are
 	if found := c.Diagnostics(); found.HasErrors() {
 		return s.diagnose(c, found)
 	}
@@ -92,7 +92,7 @@ func (s *client) preparePlannedHooks(ctx context.Context, v *fleetRun, plan *pla
 // plannedFleet makes ready for a saved plan on its hosts, or those of them that --limit
 // selects. How they are reached says a site, and not the plan. File is what it was read from.
 func (s *client) plannedFleet(ctx context.Context, plan *planfile.Fleet, file string) (*fleetRun, error) {
-	hosts, err := s.plannedHosts(ctx, plan)
+	hosts, inventory, err := s.plannedHosts(ctx, plan)
 	if err != nil {
 		return nil, err
 	}
@@ -104,11 +104,7 @@ func (s *client) plannedFleet(ctx context.Context, plan *planfile.Fleet, file st
 	if err != nil {
 		return nil, s.ran(err)
 	}
-	here, err := os.Hostname()
-	if err != nil {
-		return nil, failure(err)
-	}
-	v := &fleetRun{client: s, hasNames: true, isSavedPlan: true, name: plan.Site, origin: plan.Origin, place: strings.TrimPrefix(plan.Origin, here+":"),
+	v := &fleetRun{client: s, hasNames: true, isSavedPlan: true, inventory: inventory, name: plan.Site, origin: plan.Origin, place: placeOf(plan.Origin),
 		facts: identityFacts(), rows: map[string][]states.Event{}}
 	for _, h := range hosts {
 		saved := &plan.Hosts[plan.Index(h.Name)]
@@ -194,35 +190,36 @@ func (l *savedLines) line(file string, number int) string {
 }
 
 // plannedHosts are the hosts of a saved plan, as the site that --inventory names says how they
-// are reached: all, or those that --limit selects.
-func (s *client) plannedHosts(ctx context.Context, plan *planfile.Fleet) ([]lang.Host, error) {
+// are reached: all, or those that --limit selects; with what the programs of that site's inventories answer.
+func (s *client) plannedHosts(ctx context.Context, plan *planfile.Fleet) ([]lang.Host, inventoryProgram, error) {
 	path := s.globals.Inventory
 	if path == "" {
 		path = "."
 		if !lang.IsSite(os.DirFS(path)) {
-			return nil, usage("name the site that declares them: -i SITE", "the plan is for %s, and nothing says how they are reached", people(len(plan.Hosts), "host", "hosts"))
+			return nil, nil, usage("name the site that declares them: -i SITE", "the plan is for %s, and nothing says how they are reached", people(len(plan.Hosts), "host", "hosts"))
 		}
 	}
 	s.secretsHidden = true
 	c, err := s.loadBy(ctx, path, s.openInventory)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
+	c.Target.Inventory = askedOnce(c.Target.Inventory)
 	stop := s.limitEvaluation()
 	declared, groups, diags := c.Hosts(ctx, c.Target)
 	stop()
 	if err := s.diagnose(c, diags); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	hosts := slices.DeleteFunc(slices.Clone(declared), func(h lang.Host) bool { return plan.Index(h.Name) < 0 })
 	if s.globals.Limit != "" {
 		if hosts, err = s.expandExecutions(hosts, groups); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		if len(hosts) == 0 {
-			return nil, usage("tenet show --summary FILE lists its hosts", "--limit %s leaves no host of the plan", s.globals.Limit)
+			return nil, nil, usage("tenet show --summary FILE lists its hosts", "--limit %s leaves no host of the plan", s.globals.Limit)
 		}
-		return hosts, nil
+		return hosts, c.Target.Inventory, nil
 	}
 	var missing []string
 	for i := range plan.Hosts {
@@ -235,8 +232,8 @@ func (s *client) plannedHosts(ctx context.Context, plan *planfile.Fleet) ([]lang
 		if len(missing) > 1 {
 			noun = "hosts"
 		}
-		return nil, usage("tenet inspect hosts lists the hosts; -l leaves some of the plan out", "the plan is for %s, and %s declares no such %s",
+		return nil, nil, usage("tenet inspect hosts lists the hosts; -l leaves some of the plan out", "the plan is for %s, and %s declares no such %s",
 			namesOf(missing, false), path, noun)
 	}
-	return hosts, nil
+	return hosts, c.Target.Inventory, nil
 }

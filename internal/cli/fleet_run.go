@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -50,8 +49,9 @@ type fleetRun struct {
 	earlierNotes []string
 	// failedBefore are hosts of a plan that the last after_each was told had failed.
 	failedBefore map[string]bool
-	exchange     *exchange // what the hosts give one another; nil: nothing
-	hookSite     *site     // whose hooks run around what a saved plan does; nil: none do, or site's own
+	exchange     *exchange        // what the hosts give one another; nil: nothing
+	inventory    inventoryProgram // that says which hosts a saved plan is carried out on; nil: it is no saved plan
+	hookSite     *site            // whose hooks run around what a saved plan does; nil: none do, or site's own
 	rows         map[string][]states.Event
 	shownJob     *machine.Job // of this machine; nil: none yet
 
@@ -80,11 +80,11 @@ func (s *client) fleetRun(ctx context.Context, c *site, hosts []lang.Host) (*fle
 	if s.globals.Facts != "" && len(hosts) > 1 {
 		return nil, usage("name one with --limit", "--facts are those of one machine, and these are %d hosts", len(hosts))
 	}
-	name, err := os.Hostname()
+	origin, err := toldOrigin(c.Origin)
 	if err != nil {
 		return nil, failure(err)
 	}
-	v := &fleetRun{client: s, hasNames: true, site: c, hosts: hosts, name: c.Name(), origin: name + ":" + c.Origin, place: c.Origin, line: c.siteLine(), facts: c.FactNames()}
+	v := &fleetRun{client: s, hasNames: true, site: c, hosts: hosts, name: c.Name(), origin: origin, place: c.Origin, line: c.siteLine(), facts: c.FactNames()}
 	v.jobOf = v.jobOfSite
 	s.forMany = len(hosts) > 1
 	return v, v.reach(ctx)

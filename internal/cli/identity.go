@@ -24,6 +24,25 @@ func originOf(path string) (string, error) {
 	return filepath.EvalSymlinks(path)
 }
 
+// toldOrigin is a place of this machine as other machines are told of it: "NAME:PATH".
+func toldOrigin(place string) (string, error) {
+	name, err := os.Hostname()
+	if err != nil {
+		return "", err
+	}
+	return name + ":" + place, nil
+}
+
+// placeOf gives the place that other machines were told of, if it is one of this machine; others
+// stay as they are.
+func placeOf(origin string) string {
+	name, err := os.Hostname()
+	if err != nil {
+		return origin
+	}
+	return strings.TrimPrefix(origin, name+":")
+}
+
 // user names who applies here.
 func (c *console) user() string {
 	name := fmt.Sprint("user ", os.Getuid())

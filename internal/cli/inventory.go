@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/tenetcm/tenet/lang"
@@ -31,6 +32,32 @@ func (s *client) useInventories(c *site) {
 	c.Target.Inventory = func(ctx context.Context, argv []string) (out []byte, err error) {
 		s.outsideEvaluation(func() { out, err = s.runInventory(ctx, dir, argv) })
 		return out, err
+	}
+}
+
+// inventoryProgram gives what a program of an inventory prints.
+type inventoryProgram = func(ctx context.Context, argv []string) ([]byte, error)
+
+// askedOnce has each program run once: whoever asks again gets the same answer.
+func askedOnce(run inventoryProgram) inventoryProgram {
+	type answer struct {
+		out []byte
+		err error
+	}
+	var mu sync.Mutex
+	answers := map[string]answer{}
+	return func(ctx context.Context, argv []string) ([]byte, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		key := strings.Join(argv, "\x00")
+		a, ok := answers[key]
+		if !ok {
+			a.out, a.err = run(ctx, argv)
+			if ctx.Err() == nil {
+				answers[key] = a
+			}
+		}
+		return a.out, a.err
 	}
 }
 

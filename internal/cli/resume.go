@@ -3,9 +3,7 @@ package cli
 import (
 	"context"
 	"io/fs"
-	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/tenetcm/tenet/runtime/journal"
 )
@@ -136,10 +134,7 @@ func (s *client) filesOf(ctx context.Context, run journal.Status) (fs.FS, error)
 		}
 		return plan.Files, nil
 	}
-	origin := run.Origin
-	if name, err := os.Hostname(); err == nil { // as other machines are told
-		origin = strings.TrimPrefix(origin, name+":")
-	}
+	origin := placeOf(run.Origin)
 	if !filepath.IsAbs(origin) { // what it needs has come in a bundle
 		return nil, nil
 	}
