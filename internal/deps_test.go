@@ -83,6 +83,8 @@ var imports = []struct {
 	{"runtime/machine", []string{"states", "lang/diag", "runtime/journal"}, []string{"*"}},
 	// The suite that every machine passes, for go test alone.
 	{"runtime/machine/machinetest", []string{"runtime/fault", "runtime/machine", "runtime/journal", "states"}, nil},
+	// The keys of hosts, servers and people, and what they sign: plain data.
+	{"runtime/trust", nil, []string{"*"}},
 	// Ways to machines. What is said on a connection, what is carried over it, the machine in
 	// this process, one behind a connection, how that is made, and many machines.
 	{"runtime/wire", []string{"runtime/fault", "states", "runtime/machine"}, []string{"*"}},
@@ -287,7 +289,10 @@ func constant(decl *ast.GenDecl, v *ast.ValueSpec) bool {
 		if !ok {
 			return false
 		}
-		of, _ := selector.X.(*ast.Ident)
+		of, ok := selector.X.(*ast.Ident)
+		if !ok {
+			return false
+		}
 		switch of.Name + "." + selector.Sel.Name {
 		case "errors.New", "fmt.Errorf", "states.Define", "uuid.MustParse", "cty.Capsule", "cty.CapsuleWithOps", "sync.OnceValue":
 		default:
