@@ -51,6 +51,7 @@ func (p *Program) Review(ctx context.Context, t expr.Target) diag.List {
 		}
 	}
 	list = append(list, sharedMachine(hosts)...)
+	list = append(list, e.idleHooks(hosts)...)
 	return list.Sorted()
 }
 
