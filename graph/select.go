@@ -18,6 +18,9 @@ type Selection struct {
 	Targets []string // addresses of invocations, blocks, states or parts
 	Tags    []string
 	Exclude []string // addresses
+	// Elsewhere: other machines may have what this one has not. It is left out here, and an error only if
+	// nothing is left of the targets and tags.
+	Elsewhere bool
 }
 
 // Select gives the run without what is not selected. Targets and tags take
@@ -31,6 +34,13 @@ func (r *Result) Select(s Selection) (*states.StateRun, diag.List) {
 		return r.Run, nil
 	}
 	s.Targets, s.Exclude = StateAddresses(s.Targets), StateAddresses(s.Exclude)
+	if s.Elsewhere {
+		known, unknown := r.known(s)
+		if len(s.Targets)+len(s.Tags) > 0 && len(known.Targets)+len(known.Tags) == 0 {
+			return nil, unknown
+		}
+		s = known
+	}
 	x := &selector{plan: r.plan, keep: make([]bool, len(r.plan.finals)), named: make(map[int]bool),
 		forced: make(map[int]bool), selection: s, dropped: make(map[*decl]bool)}
 	x.index()

@@ -58,15 +58,15 @@ type fleetRun struct {
 	// convergers is how hosts fare that are applied until nothing changes; nil: none are.
 	convergers map[string]*converger
 
-	mu              sync.Mutex
-	findings        findings
-	nothingSelected map[string]error          // hosts of which nothing is selected, and why
-	isPlan          bool                      // nothing is changed
-	isResumption    bool                      // runs go on
-	isSavedPlan     bool                      // it is a saved plan that is carried out
-	keepEvents      bool                      // their events
-	isHidden        bool                      // nothing of what goes on is shown
-	events          map[string][]states.Event // of each host, where they are kept
+	mu           sync.Mutex
+	findings     findings
+	unknown      unknownSelection          // what hosts do not have of what is selected
+	isPlan       bool                      // nothing is changed
+	isResumption bool                      // runs go on
+	isSavedPlan  bool                      // it is a saved plan that is carried out
+	keepEvents   bool                      // their events
+	isHidden     bool                      // nothing of what goes on is shown
+	events       map[string][]states.Event // of each host, where they are kept
 }
 
 // fleetRun makes ready for hosts of a site.
@@ -86,6 +86,7 @@ func (s *client) fleetRun(ctx context.Context, c *site, hosts []lang.Host) (*fle
 	}
 	v := &fleetRun{client: s, hasNames: true, site: c, hosts: hosts, name: c.Name(), origin: origin, place: c.Origin, line: c.siteLine(), facts: c.FactNames()}
 	v.jobOf = v.jobOfSite
+	c.Selection.Elsewhere = true
 	s.forMany = len(hosts) > 1
 	return v, v.reach(ctx)
 }
@@ -129,7 +130,7 @@ func (v *fleetRun) plan(ctx context.Context) ([]fleet.Outcome, error) {
 // run does something on the hosts, and shows it; keep keeps what each says.
 func (v *fleetRun) run(ctx context.Context, task fleet.Task, members []*fleet.Member, o fleet.Options) ([]fleet.Outcome, error) {
 	v.mu.Lock()
-	v.findings, v.nothingSelected = findings{}, map[string]error{}
+	v.findings = findings{}
 	v.events = map[string][]states.Event{}
 	names := memberNames(members)
 	for i := range v.untouchedHosts {
@@ -187,22 +188,6 @@ func (v *fleetRun) run(ctx context.Context, task fleet.Task, members []*fleet.Me
 		}
 	}
 	return outcomes, nil
-}
-
-// nowhere reports that nothing is selected on any of these hosts: as the first of them says that knows what
-// may be meant.
-func (v *fleetRun) nowhere(members []*fleet.Member) error {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	if len(v.nothingSelected) == 0 || len(v.nothingSelected) < len(members) {
-		return nil
-	}
-	for _, m := range members {
-		if err := v.nothingSelected[m.Name]; strings.Contains(err.Error(), "did you mean") {
-			return err
-		}
-	}
-	return v.nothingSelected[members[0].Name]
 }
 
 // newView shows what goes on in the form that the flags ask for.
@@ -352,13 +337,15 @@ func (v *fleetRun) jobOfSite(ctx context.Context, m *fleet.Member, known *machin
 		return nil, context.Cause(ctx)
 	}
 	v.find(m.Name, diags)
+	if compiled != nil {
+		v.mu.Lock()
+		v.unknown.add(m.Name, compiled.Unknown)
+		v.mu.Unlock()
+	}
 	switch {
 	case diags.HasErrors():
 		return nil, diags
-	case wrong != nil: // an address or a tag that is of other hosts
-		v.mu.Lock()
-		v.nothingSelected[m.Name] = wrong
-		v.mu.Unlock()
+	case wrong != nil: // nothing of what is selected is this host's
 		return nil, nil
 	}
 	return compiled.Job(), nil

@@ -53,7 +53,7 @@ func (v *fleetRun) survey(ctx context.Context) error {
 			return err
 		})
 	}
-	v.nothingSelected, v.view = map[string]error{}, hiddenDisplay{}
+	v.unknown, v.view = unknownSelection{}, hiddenDisplay{}
 	v.showNote = func(text string) {
 		v.mu.Lock()
 		defer v.mu.Unlock()
@@ -67,7 +67,7 @@ func (v *fleetRun) survey(ctx context.Context) error {
 	if _, err := fleet.Run(ctx, v.members, fleet.Task{Name: "evaluate", Ask: ask, Repeatable: true}, o); err != nil {
 		return failure(err)
 	}
-	if err := v.nowhere(v.members); err != nil {
+	if err := v.nowhere(); err != nil {
 		return err
 	}
 	x.needs, x.isRead = x.Needs(v.isMember)

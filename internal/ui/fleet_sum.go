@@ -12,6 +12,8 @@ import (
 // fate is how it ended with a host, in words.
 func fate(s fleet.Status) string {
 	switch s {
+	case fleet.Done: // and there is no run of which more could be said
+		return nothingSelected
 	case fleet.Unreachable:
 		return "could not be reached"
 	case fleet.Detached:
@@ -23,6 +25,9 @@ func fate(s fleet.Status) string {
 	}
 	return string(s)
 }
+
+// nothingSelected is all that there is to say of a host that has nothing of what is selected.
+const nothingSelected = "nothing is selected"
 
 // because is the same with the reason, which may say it by itself.
 func because(s fleet.Status, why string) string {
@@ -102,7 +107,7 @@ func (f *fleetText) rows(rows [][]string) {
 		switch {
 		case n == 0:
 			line = f.dim(line)
-		case len(row) == 2 || row[3] != "0":
+		case len(row) == 2 && row[1] != nothingSelected || len(row) > 2 && row[3] != "0":
 			line = f.red(line)
 		}
 		f.out.print(line, "\n")

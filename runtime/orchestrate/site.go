@@ -37,8 +37,10 @@ type Site struct {
 type Compilation struct {
 	Result *graph.Result
 	Run    *states.StateRun // what is selected of it
-	site   *Site
-	texts  map[string][]byte // of the files that declarations are in
+	// Unknown says what of the selection the machine does not have, where other machines may have it.
+	Unknown diag.List
+	site    *Site
+	texts   map[string][]byte // of the files that declarations are in
 }
 
 // SelectionError says that something is selected that the site does not have for the
@@ -75,6 +77,9 @@ func (s *Site) Compile(ctx context.Context, host string, facts func(name string)
 	}
 	c.Result, c.Run = result, result.Run
 	if s.selects() {
+		if s.Selection.Elsewhere {
+			c.Unknown = result.Unknown(s.Selection)
+		}
 		run, found := result.Select(s.Selection)
 		if found.HasErrors() {
 			return c, diags, &SelectionError{found}
