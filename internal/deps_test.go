@@ -102,6 +102,10 @@ var imports = []struct {
 	{"runtime/orchestrate", []string{"graph", "lang", "lang/diag", "lang/secrets", "runtime/fleet", "runtime/machine", "states"}, []string{"*"}},
 	// What comes around again, of whatever is done.
 	{"runtime/watch", []string{"states"}, []string{"*"}},
+	// The server. What it keeps, by which engine: no more than that.
+	{"server/store", []string{"lang/diag", "runtime/fault"}, nil},
+	{"server/store/storetest", []string{"lang/diag", "runtime/fault", "server/store"}, nil},
+	{"server/store/*", []string{"lang/diag", "runtime/fault", "server/store"}, []string{"server/store/storetest"}},
 	// A component is tried out as it is used: compiled, and applied in memory.
 	{"stdlib", nil, []string{"*"}},
 	{"cmd/tenet", []string{"internal/cli"}, nil},
