@@ -25,6 +25,8 @@ type inspection struct {
 	States    []inspectedState     `json:"states,omitempty"`
 	Hosts     []lang.Host          `json:"hosts,omitempty"`
 	Roles     []lang.Role          `json:"roles,omitempty"`
+	// Recorded is what was recorded of hosts for others, by their names.
+	Recorded map[string]*recordedHost `json:"recorded,omitempty"`
 }
 
 type inspectedState struct {
@@ -99,7 +101,9 @@ func (s *client) inspectInventory(ctx context.Context, cmd *inspectCmd, found *i
 		return err
 	}
 	if cmd.What == "hosts" {
-		found.Hosts, err = s.selectHosts(ctx, c)
+		if found.Hosts, err = s.selectHosts(ctx, c); err == nil {
+			found.Recorded, err = s.recordedHosts(c.Name(), found.Hosts)
+		}
 		return err
 	}
 	roles, diags := c.Roles(ctx, c.Target)
@@ -189,7 +193,10 @@ func (s *client) printInspection(found inspection) error {
 		}
 		fmt.Fprintf(out, "%s\t%s\t%s%s\n", r.Name, strings.Join(r.Hosts, ", "), strings.Join(r.Declares, ", "), taken)
 	}
-	return failure(out.Flush())
+	if err := out.Flush(); err != nil {
+		return failure(err)
+	}
+	return s.printRecorded(found.Hosts, found.Recorded)
 }
 
 func printable(sensitive bool, v any) string {

@@ -65,6 +65,11 @@ func (cmd *statusCmd) Run(ctx runContext, s *client) error {
 		if err := s.printDueJSON(x); err != nil {
 			return err
 		}
+		if cmd.ID == "" {
+			if err := s.showRecorded(t); err != nil {
+				return err
+			}
+		}
 		return s.printStatusJSON(t, list, x)
 	}
 	if !t.hasNames {
@@ -77,6 +82,11 @@ func (cmd *statusCmd) Run(ctx runContext, s *client) error {
 	}
 	if err := s.printStatuses(list, x, cmd.ID == ""); err != nil {
 		return err
+	}
+	if cmd.ID == "" {
+		if err := s.showRecorded(t); err != nil {
+			return err
+		}
 	}
 	return s.showFailures(t, common(list))
 }
