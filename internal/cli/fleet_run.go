@@ -59,6 +59,7 @@ type fleetRun struct {
 	convergers map[string]*converger
 
 	mu           sync.Mutex
+	notedOutputs map[string]bool // of which it was told that they are recorded ones
 	findings     findings
 	unknown      unknownSelection          // what hosts do not have of what is selected
 	isPlan       bool                      // nothing is changed

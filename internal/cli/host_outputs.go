@@ -129,8 +129,8 @@ func (v *fleetRun) give(j *machine.Job, host string, at occasion) error {
 		if given == nil {
 			return v.neverGiven(host, n)
 		}
-		if !made.IsZero() && v.isPlan && v.view != nil {
-			v.view.Note(host, machine.Note{Text: fmt.Sprintf("the output %s of %s is the one of %s (%s)", n.Name, n.Host, when(made), age(made))})
+		if !made.IsZero() && v.view != nil && !v.isHidden {
+			v.noteRecorded(host, n, made)
 		}
 		run.Given = append(run.Given, *given)
 	}
@@ -144,6 +144,22 @@ func (v *fleetRun) give(j *machine.Job, host string, at occasion) error {
 		x.given[host] = run.Given
 	}
 	return nil
+}
+
+// noteRecorded tells a host, once, that it is given an output as it was recorded.
+func (v *fleetRun) noteRecorded(host string, n *states.Expr, made time.Time) {
+	text := fmt.Sprintf("the output %s of %s is the one of %s", n.Name, n.Host, when(made))
+	key := host + "\x00" + text
+	v.mu.Lock()
+	isNew := !v.notedOutputs[key]
+	if v.notedOutputs == nil {
+		v.notedOutputs = map[string]bool{}
+	}
+	v.notedOutputs[key] = true
+	v.mu.Unlock()
+	if isNew {
+		v.view.Note(host, machine.Note{Text: text + " (" + age(made) + ")"})
+	}
 }
 
 // givenTo gives what the plan of a host took of others.
