@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/tenetcm/tenet/lang"
 	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/lang/secrets"
 	"github.com/tenetcm/tenet/runtime/fleet"
@@ -75,14 +76,28 @@ func (v *fleetRun) survey(ctx context.Context) error {
 	if x.recorded, err = v.recordedOutputs(); err != nil {
 		return failure(err)
 	}
-	if v.rollout != nil {
-		r := *v.rollout
-		r.Order = ""
-		if _, err := fleet.BatchesInOrder(&r, 0, memberNames(v.members), x.needs); err != nil {
-			return newStatus(exitSite, err, diag.HintOf(err))
-		}
+	if err := v.client.checkOrder(v.site, &x.Exchange, x.needs, v.rollout, memberNames(v.members)); err != nil {
+		return err
 	}
 	v.exchange = x
+	return nil
+}
+
+// checkOrder reports hosts that read outputs of others which do not come before them.
+func (s *client) checkOrder(c *site, x *fleet.Exchange, needs map[string][]string, rollout *lang.Rollout, names []string) error {
+	r := lang.Rollout{}
+	if rollout != nil {
+		r = *rollout
+		r.Order = ""
+	}
+	_, err := fleet.BatchesInOrder(&r, 0, names, needs)
+	var wrong *fleet.OrderError
+	switch {
+	case errors.As(err, &wrong):
+		return s.diagnose(c, diag.List{x.Diagnostic(wrong)})
+	case err != nil:
+		return newStatus(exitSite, err, diag.HintOf(err))
+	}
 	return nil
 }
 

@@ -1,11 +1,14 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/tenetcm/tenet/lang"
 	"github.com/tenetcm/tenet/lang/diag"
+	"github.com/tenetcm/tenet/runtime/fleet"
 )
 
 type validateCmd struct {
@@ -41,6 +44,7 @@ func (cmd *validateCmd) Run(ctx runContext, s *client) error {
 	if len(hosts) == 0 {
 		hosts = []lang.Host{{Name: c.Target.Host}} // this machine
 	}
+	var exchange fleet.Exchange
 	var all diag.List // what is wrong with any host, each once
 	for _, h := range hosts {
 		compiled, diags, err := s.compileHost(ctx, c, h.Name, c.Target.Facts)
@@ -53,6 +57,7 @@ func (cmd *validateCmd) Run(ctx runContext, s *client) error {
 		case diags.HasErrors():
 			continue
 		}
+		exchange.Survey(h.Name, compiled.Run)
 		found.Invocations += len(compiled.Run.Invocations)
 		for _, inv := range compiled.Run.Invocations {
 			found.Parts += len(inv.Parts)
@@ -62,6 +67,9 @@ func (cmd *validateCmd) Run(ctx runContext, s *client) error {
 		all = append(all, c.Review(ctx, c.Target)...).Sorted()
 	}
 	if err := s.diagnose(c, all); err != nil {
+		return err
+	}
+	if err := s.checkExchange(ctx, c, &exchange, hosts); err != nil {
 		return err
 	}
 	if n := s.diagnosticCount; cmd.Strict && n > 0 {
@@ -78,4 +86,18 @@ func (cmd *validateCmd) Run(ctx runContext, s *client) error {
 		text += ", for " + people(found.Hosts, "host", "hosts")
 	}
 	return s.print(text + ".")
+}
+
+// checkExchange reports hosts of the site that read outputs of others which do not come before them.
+func (s *client) checkExchange(ctx context.Context, c *site, x *fleet.Exchange, hosts []lang.Host) error {
+	if !c.HasOutputs() {
+		return nil
+	}
+	rollout, _ := c.Rollout(ctx, c.Target, hosts) // whatever is wrong with it was told
+	var names []string
+	for _, h := range hosts {
+		names = append(names, h.Name)
+	}
+	needs, _ := x.Needs(func(name string) bool { return slices.Contains(names, name) })
+	return s.checkOrder(c, x, needs, rollout, names)
 }

@@ -23,6 +23,10 @@ func literalOf(v cty.Value, at hcl.Range) (*states.Expr, error) {
 
 func dataOf(v cty.Value, at diag.Range) (*states.Expr, error) {
 	if tree := treeOf(v); tree != nil {
+		if tree.Kind == states.ExprOutput && tree.Range.IsZero() { // HostOutput does not know where it is read
+			placed := *tree
+			placed.Range, tree = at, &placed
+		}
 		if v.HasMark(Sensitive) && (tree.Kind != states.ExprCall || tree.Name != "sensitive") {
 			return states.Expr{Kind: states.ExprCall, Name: "sensitive", Args: []*states.Expr{tree}, Range: tree.Range}.New()
 		}

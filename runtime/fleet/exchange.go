@@ -4,6 +4,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/states"
 )
 
@@ -52,6 +53,25 @@ func (x *Exchange) Needs(isMember func(machine string) bool) (needs map[string][
 		}
 	}
 	return needs, isRead
+}
+
+// Diagnostic tells, at the places in the sources where outputs are read, that machines have no order.
+func (x *Exchange) Diagnostic(e *OrderError) diag.Diagnostic {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	d := diag.Diagnostic{Severity: diag.Error, Summary: e.Error(), Hint: diag.HintOf(e)}
+	for i, r := range e.Reads {
+		k := slices.IndexFunc(x.reads[r[0]], func(n *states.Expr) bool { return n.Host == r[1] && !x.gives[n.Host][n.Name] })
+		if k < 0 {
+			continue
+		}
+		if at := x.reads[r[0]][k].Range; i == 0 {
+			d.Range = at
+		} else if at != d.Range {
+			d.Related = append(d.Related, diag.Related{Message: r[0] + " reads an output of " + r[1] + " here", Range: at})
+		}
+	}
+	return d
 }
 
 // TakePlanned takes what a machine will give, as its plan says.

@@ -12,6 +12,18 @@ import (
 // hintLast is how a host reads what another one gives, without waiting for it.
 const hintLast = `read what was recorded last, without an order: hosts(PATTERN, { outputs = "last" })`
 
+// OrderError says that machines have no order in which each has its turn after those whose outputs it reads.
+type OrderError struct {
+	Err   error
+	Reads [][2]string // who reads of whom, in the order of the message
+}
+
+// Error gives the message.
+func (e *OrderError) Error() string { return e.Err.Error() }
+
+// Unwrap gives the error with its hint.
+func (e *OrderError) Unwrap() error { return e.Err }
+
 // orderByNeeds puts the machines of each stage after those of it that they need, in their order
 // otherwise.
 func orderByNeeds(stages []site.Stage, members [][]string, needs map[string][]string) error {
@@ -35,7 +47,8 @@ func orderByNeeds(stages []site.Stage, members [][]string, needs map[string][]st
 		for _, name := range list {
 			for _, other := range needs[name] {
 				if k, ok := stageOf[other]; ok && k > i {
-					return &diag.HintError{Message: fmt.Sprintf("%s, of %s, reads an output of %s, which has its turn later: it is of %s", name, title(i), other, title(k)), Hint: hintLast}
+					err := &diag.HintError{Message: fmt.Sprintf("%s, of %s, reads an output of %s, which has its turn later: it is of %s", name, title(i), other, title(k)), Hint: hintLast}
+					return &OrderError{Err: err, Reads: [][2]string{{name, other}}}
 				}
 			}
 			if err := s.visit(name); err != nil {
@@ -61,7 +74,12 @@ func (s *needSorter) visit(name string) error {
 		return nil
 	}
 	if i := slices.Index(s.visited, name); i >= 0 {
-		return &diag.HintError{Message: "hosts read outputs of each other: " + strings.Join(append(slices.Clone(s.visited[i:]), name), " → "), Hint: hintLast}
+		ring := append(slices.Clone(s.visited[i:]), name)
+		e := &OrderError{Err: &diag.HintError{Message: "hosts read outputs of each other: " + strings.Join(ring, " → "), Hint: hintLast}}
+		for k, reader := range ring[:len(ring)-1] {
+			e.Reads = append(e.Reads, [2]string{reader, ring[k+1]})
+		}
+		return e
 	}
 	s.visited = append(s.visited, name)
 	for _, other := range s.needs[name] {
