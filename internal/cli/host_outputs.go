@@ -13,7 +13,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/tenetcm/tenet/lang"
 	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/lang/secrets"
 	"github.com/tenetcm/tenet/runtime/fleet"
@@ -80,24 +79,6 @@ func (v *fleetRun) survey(ctx context.Context) error {
 		return err
 	}
 	v.exchange = x
-	return nil
-}
-
-// checkOrder reports hosts that read outputs of others which do not come before them.
-func (s *client) checkOrder(c *site, x *fleet.Exchange, needs map[string][]string, rollout *lang.Rollout, names []string) error {
-	r := lang.Rollout{}
-	if rollout != nil {
-		r = *rollout
-		r.Order = ""
-	}
-	_, err := fleet.BatchesInOrder(&r, 0, names, needs)
-	var wrong *fleet.OrderError
-	switch {
-	case errors.As(err, &wrong):
-		return s.diagnose(c, diag.List{x.Diagnostic(wrong)})
-	case err != nil:
-		return newStatus(exitSite, err, diag.HintOf(err))
-	}
 	return nil
 }
 

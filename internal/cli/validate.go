@@ -1,10 +1,8 @@
 package cli
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/tenetcm/tenet/lang"
 	"github.com/tenetcm/tenet/lang/diag"
@@ -86,18 +84,4 @@ func (cmd *validateCmd) Run(ctx runContext, s *client) error {
 		text += ", for " + people(found.Hosts, "host", "hosts")
 	}
 	return s.print(text + ".")
-}
-
-// checkExchange reports hosts of the site that read outputs of others which do not come before them.
-func (s *client) checkExchange(ctx context.Context, c *site, x *fleet.Exchange, hosts []lang.Host) error {
-	if !c.HasOutputs() {
-		return nil
-	}
-	rollout, _ := c.Rollout(ctx, c.Target, hosts) // whatever is wrong with it was told
-	var names []string
-	for _, h := range hosts {
-		names = append(names, h.Name)
-	}
-	needs, _ := x.Needs(func(name string) bool { return slices.Contains(names, name) })
-	return s.checkOrder(c, x, needs, rollout, names)
 }
