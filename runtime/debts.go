@@ -94,6 +94,9 @@ func (e *engine) announceDebts() {
 		default:
 			ev.Type, ev.Address = states.EventDropped, b.Address
 			ev.Reason += "it is no longer declared"
+			if m := e.options.Registry.Lookup(b.Type); m != nil && m.IsAct() { // of which nobody lists what is left out
+				ev.Reason += ", or left out by its when"
+			}
 		}
 		e.recorder.emit(ev)
 	}

@@ -94,6 +94,12 @@ func (s *step) lackRights(f *states.Failure) {
 	if f.Code != "invalid" && s.needsRoot() {
 		f.Code, f.Hint = "permission", "only root may do it: run tenet as root"
 	}
+	if f.Code == "permission" && errors.Is(s.err, fs.ErrPermission) {
+		if hint := s.obstacle(); hint != "" { // which no other account overcomes
+			f.Hint = hint
+			return
+		}
+	}
 	if f.Code == "permission" && s.part.Options.Become == "" && s.engine.options.Become != nil {
 		f.Hint += ", or add become = true to the part"
 	}

@@ -170,3 +170,26 @@ func TestCommandRecovers(t *testing.T) {
 		}
 	}
 }
+
+// What was begun and is not done now is told as it is: an act may be declared still, and left out by its when.
+func TestBegunAndNotDoneNow(t *testing.T) {
+	for _, c := range []struct{ site, typ, address, key, want string }{
+		{"command \"c\" {\n argv = [\"make\"]\n when = false\n}\n", "command", "command.c", "", "run 1 began it, and nobody saw it end; it is left out now"},
+		{"state \"s\" {\n file \"/x\" {}\n command \"c\" {\n argv = [\"make\"]\n when = false\n }\n}\n", "command", "state.s.command.c", "", "run 1 began it, and nobody saw it end; it is no longer declared, or left out by its when"},
+		{"", "command", "command.c", "", "run 1 began it, and nobody saw it end; it is no longer declared, or left out by its when"},
+		{"", "file", `file["/a"]`, "/a", "run 1 began it, and nobody saw it end; it is no longer declared"},
+		{"file \"/a\" {\n when = false\n}\n", "file", `file["/a"]`, "/a", "run 1 began it, and nobody saw it end; it is left out now"},
+	} {
+		past := &journal.Ledger{Unknown: []states.Begun{{Site: "/site", Address: c.address, Type: c.typ, Key: c.key, Run: "1"}}}
+		var got []string
+		out := carry(t, runtime.Apply, compile(t, modules.Standard(), c.site).Run, runtime.Options{Host: machine(), Past: past, Origin: "/site"})
+		for _, ev := range out.events {
+			if ev.Address == c.address && ev.Reason != "" {
+				got = append(got, ev.Reason)
+			}
+		}
+		if len(got) != 1 || got[0] != c.want {
+			t.Errorf("%s: it says %q, want %q", c.site, got, c.want)
+		}
+	}
+}

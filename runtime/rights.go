@@ -3,7 +3,9 @@ package runtime
 import (
 	"errors"
 	"io/fs"
+	"path"
 
+	"github.com/tenetcm/tenet/runtime/host"
 	"github.com/tenetcm/tenet/states"
 )
 
@@ -47,15 +49,41 @@ func (s *step) noteRefusals() {
 	}
 }
 
+// obstacle says what keeps everybody from doing what was just denied, root included; empty: another account may do it.
+func (s *step) obstacle() string {
+	acting := s.actingHost()
+	var paths []string
+	if denied, ok := errors.AsType[*fs.PathError](s.err); ok && path.IsAbs(denied.Path) {
+		paths = append(paths, denied.Path)
+	}
+	if s.module != nil {
+		paths = append(paths, s.module.Paths(s.part.Values)...)
+	}
+	shadow := host.NewShadow(acting)
+	for _, p := range paths {
+		if r := shadow.Refuses(p); r != nil && r.Obstacle != "" {
+			return r.Obstacle
+		}
+	}
+	if shadow.Credentials().Privileged {
+		return "root itself may not do this here: what confines the program, such as a container or a security module, forbids it"
+	}
+	return ""
+}
+
 // needsRoot reports whether the part is one for root, and somebody else acts.
 func (s *step) needsRoot() bool {
 	if s.module == nil || !s.module.Root {
 		return false
 	}
-	acting := s.engine.options.Host
-	if s.actor != nil {
-		acting = s.actor.host
-	}
-	uid, _ := acting.Actor()
+	uid, _ := s.actingHost().Actor()
 	return uid != 0
+}
+
+// actingHost is the host as the part's account sees it.
+func (s *step) actingHost() host.Host {
+	if s.actor != nil {
+		return s.actor.host
+	}
+	return s.engine.options.Host
 }

@@ -264,8 +264,14 @@ func TestPlanOfImmutableByRoot(t *testing.T) {
 		`absent["/full"]`:          "execute maybe (/full/d/e is immutable (chattr -i /full/d/e makes it changeable))",
 		`absent["/link"]`:          "execute",
 	})
-	apply(t, h, site).want(t, map[string]string{`file["/a"]`: "failed update", `file["/b"]`: "failed remove", `file["/c"]`: "changed create",
+	applied := apply(t, h, site)
+	applied.want(t, map[string]string{`file["/a"]`: "failed update", `file["/b"]`: "failed remove", `file["/c"]`: "changed create",
 		`absent["/full"]`: "failed execute", `absent["/link"]`: "changed execute"})
+	for address, want := range map[string]string{`file["/a"]`: "/a is immutable (chattr -i /a makes it changeable)", `file["/b"]`: "/b is append-only (chattr -a /b makes it changeable)"} {
+		if f := applied.parts[address].Error; f == nil || f.Hint != want {
+			t.Errorf("%s: %+v, want the hint %q", address, f, want)
+		}
+	}
 	if text, err := os.ReadFile(dir + "/full/d/e"); err != nil || string(text) != "old\n" {
 		t.Errorf("what is immutable holds %q (%v)", text, err)
 	}
