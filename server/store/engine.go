@@ -54,8 +54,8 @@ type Dialect struct {
 	// Columns is a query for the table and name of all columns, but those of tables whose names
 	// begin with store_, with the tables as they were made, and the columns as they stand there.
 	Columns string
-	// Tables is a query that counts all tables.
-	Tables string
+	// Used is a query that counts the tables with the name store_migrations.
+	Used string
 }
 
 // translate puts the words of the dialect into a migration.

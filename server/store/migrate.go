@@ -84,20 +84,15 @@ func (s *Store) migrate(ctx context.Context, o Options) error {
 // applied tells what a store has had, and whether it was ever used.
 func (s *Store) applied(ctx context.Context) (have []applied, used bool, err error) {
 	err = s.engine.Snapshot(ctx, func(q Querier) error {
-		n, err := tables(ctx, q, s.engine.Dialect())
-		if err != nil || n == 0 {
+		n := 0
+		err := q.Query(ctx, s.engine.Dialect().Used, nil, func(row Row) error { return row.Scan(&n) })
+		if used = n > 0; err != nil || !used {
 			return err
 		}
-		used = true
 		have, err = history(ctx, q)
 		return err
 	})
 	return have, used, err
-}
-
-func tables(ctx context.Context, q Querier, d Dialect) (n int, err error) {
-	err = q.Query(ctx, d.Tables, nil, func(row Row) error { return row.Scan(&n) })
-	return n, err
 }
 
 // exclusively calls a function with a transaction beside which no other one makes tables. The

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"zombiezen.com/go/sqlite"
@@ -87,19 +88,27 @@ func (c *connection) prepare(sql string, args []any) (*sqlite.Stmt, error) {
 	if n := stmt.BindParamCount(); n != len(args) {
 		return nil, fmt.Errorf("%d arguments for %d parameters: %s", len(args), n, sql)
 	}
-	for i, arg := range args {
-		switch arg := arg.(type) {
-		case nil:
-			stmt.BindNull(i + 1)
-		case int64:
-			stmt.BindInt64(i+1, arg)
-		case string:
-			stmt.BindText(i+1, arg)
-		case []byte:
-			bindBytes(stmt, i+1, arg)
+	for i := range args { // $2 may stand before $1
+		n, err := strconv.Atoi(strings.TrimPrefix(stmt.BindParamName(i+1), "$"))
+		if err != nil || n < 1 || n > len(args) {
+			return nil, fmt.Errorf("there is no argument for %q: %s", stmt.BindParamName(i+1), sql)
 		}
+		bind(stmt, i+1, args[n-1])
 	}
 	return stmt, nil
+}
+
+func bind(stmt *sqlite.Stmt, i int, arg any) {
+	switch arg := arg.(type) {
+	case nil:
+		stmt.BindNull(i)
+	case int64:
+		stmt.BindInt64(i, arg)
+	case string:
+		stmt.BindText(i, arg)
+	case []byte:
+		bindBytes(stmt, i, arg)
+	}
 }
 
 // bindBytes keeps an empty value from becoming NULL.

@@ -119,7 +119,7 @@ func (e *Engine) Dialect() store.Dialect {
 		Words: map[string]string{"BIGINT": "INT", "BYTES": "BLOB"},
 		Columns: `SELECT t.name, c.name FROM sqlite_schema t, pragma_table_info(t.name) c WHERE t.type = 'table'
 			AND substr(t.name, 1, 7) <> 'sqlite_' AND substr(t.name, 1, 6) <> 'store_' ORDER BY t.rowid, c.cid`,
-		Tables: "SELECT COUNT(*) FROM sqlite_schema",
+		Used: "SELECT COUNT(*) FROM sqlite_schema WHERE name = 'store_migrations'",
 	}
 }
 

@@ -50,7 +50,7 @@ func values(t *testing.T, p Place) {
 		if found, e := store.One(r, "SELECT n FROM kinds WHERE id = 99", nil, &n); found || e != nil {
 			t.Error(found, e)
 		}
-		_, e := store.One(r, "SELECT n FROM kinds", nil, &n)
+		_, e := store.One(r, "SELECT id FROM kinds", nil, &n)
 		wantSays(t, e, "more than one row")
 		return err
 	}))
@@ -90,7 +90,7 @@ func statements(t *testing.T, p Place) {
 	must(t, add(s, ctx, "a", 1))
 	for _, sql := range []string{
 		"COMMIT", "BEGIN", "ROLLBACK", "SAVEPOINT x", "PRAGMA synchronous = OFF", "CREATE TABLE x (y BIGINT)", "DROP TABLE numbers",
-		"SET x = 1", "", "  \n", "SELECT 1; DELETE FROM numbers", "SELECT", "SELECT nothing FROM nowhere", "SELECT 1.5", "SELECT $1 + 1",
+		"SET x = 1", "", "  \n", "SELECT 1; DELETE FROM numbers", "SELECT nothing FROM nowhere", "SELECT 1.5", "SELECT $1 + 1",
 	} {
 		if err := s.Write(ctx, func(tx store.Tx) error {
 			return tx.Query(sql, nil, func(store.Row) error { return nil })
@@ -126,6 +126,19 @@ func statements(t *testing.T, p Place) {
 		t.Errorf("%d rows changed", changed)
 	}
 	want(t, s, "a=2 b=6")
+	for sql, args := range map[string][]any{
+		"UPDATE numbers SET n = $2 WHERE name = $1": {"a", 7},
+		"DELETE FROM numbers WHERE name = $1":       {"b"},
+	} {
+		must(t, s.Write(ctx, func(tx store.Tx) error { _, err := tx.Exec(sql, args...); return err }))
+	}
+	want(t, s, "a=7")
+	for _, args := range [][]any{{}, {"a", "b"}} {
+		if s.Write(ctx, func(tx store.Tx) error { _, err := tx.Exec("DELETE FROM numbers WHERE name = $1", args...); return err }) == nil {
+			t.Errorf("%d arguments for one parameter were taken", len(args))
+		}
+	}
+	want(t, s, "a=7")
 }
 
 // What fails leaves nothing, and nothing goes on after it.

@@ -51,7 +51,7 @@ func Tables() []store.Migration {
 		{Name: "values", SQL: `
 			CREATE TABLE kinds (id BIGINT PRIMARY KEY, t TEXT, b BYTES, n BIGINT) STRICT;
 			CREATE TABLE parts (kind BIGINT NOT NULL REFERENCES kinds (id), name TEXT NOT NULL, PRIMARY KEY (kind, name)) STRICT;
-			CREATE INDEX kinds_by_text ON kinds (t);`},
+			CREATE INDEX kinds_by_number ON kinds (n);`},
 	}
 }
 
