@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math/rand/v2"
 	"path"
 	"slices"
 	"strings"
@@ -45,6 +46,7 @@ func things() (out []thing) {
 // that it may touch.
 type ghost struct {
 	t       *rapid.T
+	chance  *rand.Rand // and not t, which tells by a panic that it has no more to draw: the engine takes that for a fault
 	h       *host.Memory
 	found   map[string]states.Effects // what acts were found to touch in the plan, by what they are on
 	refused map[string]bool           // acts that a shadow has seen fail, before they start anything
@@ -119,7 +121,7 @@ func (g *ghost) haunted(m *states.Module) *states.Module {
 				return changed, made, err
 			}
 			err = g.follow(ctx, m, h, want, false, err)
-			if h == host.Host(g.h) && err == nil && rapid.IntRange(0, 7).Draw(g.t, "fails in its middle") == 0 {
+			if h == host.Host(g.h) && err == nil && g.chance.IntN(8) == 0 {
 				g.failed++
 				err = errors.New("it has failed in its middle")
 			}
@@ -180,7 +182,8 @@ func (g *ghost) nameOf(m *states.Module, resource any) string {
 
 // newGhost begins with a machine.
 func newGhost(t *rapid.T, h *host.Memory) *ghost {
-	return &ghost{t: t, h: h, found: map[string]states.Effects{}, refused: map[string]bool{}}
+	seed := rapid.Uint64().Draw(t, "what the ghost does")
+	return &ghost{t: t, chance: rand.New(rand.NewPCG(seed, 0)), h: h, found: map[string]states.Effects{}, refused: map[string]bool{}}
 }
 
 // follow touches things after an act on the machine, but not what the act has just made. One that has
@@ -208,7 +211,7 @@ func (g *ghost) follow(ctx context.Context, m *states.Module, h host.Host, want 
 	own := append(g.ownOf(m, want), g.own...)
 	for _, x := range things() {
 		isOwn := err == nil && !m.IsAct() && slices.ContainsFunc(own, func(o string) bool { return o == x.name || strings.HasPrefix(o, x.name+"/") })
-		if !isOwn && mayTouch(&e, x) && rapid.IntRange(0, 2).Draw(g.t, "touches "+x.name) == 0 {
+		if !isOwn && mayTouch(&e, x) && g.chance.IntN(3) == 0 {
 			adds := states.Effects{Adds: e.Adds}
 			e := e
 			e.Adds = nil
@@ -255,14 +258,14 @@ func mayTouch(e *states.Effects, x thing) bool {
 
 // touch changes a thing in one of the ways in which it may be, or adds it alone.
 func (g *ghost) touch(ctx context.Context, x thing, adds bool) {
-	way := rapid.IntRange(0, 2).Draw(g.t, "way")
+	way := g.chance.IntN(3)
 	switch x.kind {
 	case "path":
 		g.touchPath(ctx, x.name, way, adds)
 	case "account":
 		g.touchAccount(ctx, x.name, way)
 	case "service":
-		verb := []host.Verb{host.Start, host.Stop, []host.Verb{host.Enable, host.Disable}[rapid.IntRange(0, 1).Draw(g.t, "at boot")]}[way]
+		verb := []host.Verb{host.Start, host.Stop, []host.Verb{host.Enable, host.Disable}[g.chance.IntN(2)]}[way]
 		if i, err := g.h.Init(ctx, ""); err == nil {
 			_ = i.Do(ctx, verb, x.name) // there may be no such service
 		}
