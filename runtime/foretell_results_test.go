@@ -206,9 +206,10 @@ func TestCertainRowsHold(t *testing.T) {
 }
 
 // compare plans a run, applies the same one in another order, and lists the rows that were certain
-// and differ, as long as nothing fails of which the plan is not certain.
+// and differ, as long as nothing fails of which the plan is not certain; if it goes on, as long as
+// all changes are made that the plan has seen.
 func (c *tally) compare(ctx context.Context, planned, applied *states.StateRun, o runtime.Options) (lies []string, err error) {
-	rows, hasFailed := map[string]states.Event{}, false
+	rows, isOver := map[string]states.Event{}, false
 	o.Events = func(ev states.Event) { rows[ev.Address] = ev }
 	if _, err := runtime.Plan(ctx, planned, o); err != nil {
 		return nil, err
@@ -219,12 +220,16 @@ func (c *tally) compare(ctx context.Context, planned, applied *states.StateRun, 
 			return
 		}
 		failsByChance := ev.Outcome == states.Failed && (row.Action == states.Execute || !*row.Certain)
-		hasFailed = hasFailed || failsByChance && !c.goesOn
+		if c.goesOn {
+			isOver = isOver || (failsByChance || ev.Outcome == states.Blocked) && isForeseen(row.Action)
+		} else {
+			isOver = isOver || failsByChance
+		}
 		if !*row.Certain {
 			c.maybes++
 			return
 		}
-		if hasFailed || failsByChance || ev.Outcome == states.Blocked {
+		if isOver || failsByChance || ev.Outcome == states.Blocked {
 			return // by a program, or what was a maybe: a plan does not guess what comes of that
 		}
 		c.certain++
@@ -241,6 +246,11 @@ func (c *tally) compare(ctx context.Context, planned, applied *states.StateRun, 
 	}
 	_, err = runtime.Apply(ctx, applied, o)
 	return lies, err
+}
+
+// isForeseen reports whether a plan sees what an action makes of the host, and goes by that after it.
+func isForeseen(a states.Action) bool {
+	return a == states.Create || a == states.Update || a == states.Remove
 }
 
 // tame leaves nothing absent, no links and no directory in place of a file:
