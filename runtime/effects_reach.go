@@ -71,7 +71,7 @@ func (s *step) reach() (e states.Effects) {
 	incomplete := s.isUnforeseeable || s.outcome != states.Changed || s.module.Batch != nil
 	isKeyUnknown := s.hasUnknownKey(s.unknownUntilApply)
 	switch {
-	case s.module.Effects != nil && !isKeyUnknown:
+	case (s.module.Effects != nil || s.found != nil) && !isKeyUnknown:
 		e = s.declaredEffects()
 	case !all, incomplete && (isKeyUnknown || len(own) == 0):
 		e.Anything = true

@@ -57,8 +57,35 @@ const example = `container "web" {
 // Module is the module "container".
 var Module = states.Define(states.Type[Container]{
 	Name: "container", Doc: doc, Example: example,
-	Validate: validate, Complete: complete, Read: read, Write: write, Remove: remove, List: list,
+	Validate: validate, Complete: complete, Read: read, Write: write, Remove: remove, List: list, Effects: effects,
 })
+
+// effects are those of the program and of what runs in the container: nothing of the host but its
+// volumes, unless it is given more. Of one that ends nobody knows what it has.
+func effects(want Container, absent bool) states.Effects {
+	if absent || len(want.Options) > 0 || len(want.Devices) > 0 || want.Network != nil && *want.Network == "host" {
+		return states.Effects{Anything: true}
+	}
+	e := states.Effects{
+		Paths: []string{
+			"/var/lib/containers", "/run/containers", "/run/libpod", "/run/crun", "/run/runc", "/run/netns", "/run/lock",
+			"/var/lib/docker", "/run/docker*", "/run/containerd", "/var/lib/containerd",
+			"/etc/containers", "/var/lib/cni", "/run/cni", "/etc/cni", "/tmp", "/var/tmp", "/var/log", "/dev/shm",
+		},
+		Services: []string{"var-lib-containers-*", "var-lib-docker-*", "run-netns*", "run-docker*"}, // the units of what is mounted
+		Settings: []string{"net.*"},
+		Provides: true, // what is asked over the network
+	}
+	for _, v := range want.Volumes {
+		if from, _, _ := strings.Cut(v, ":"); strings.HasPrefix(from, "/") && !strings.HasSuffix(v, ":ro") {
+			if from == "/" {
+				return states.Effects{Anything: true}
+			}
+			e.Paths = append(e.Paths, states.Literal(from))
+		}
+	}
+	return e
+}
 
 var (
 	imagePattern = sync.OnceValue(func() *regexp.Regexp {

@@ -12,6 +12,7 @@ import (
 	"github.com/tenetcm/tenet/modules/internal/process"
 	"github.com/tenetcm/tenet/modules/internal/settings"
 	"github.com/tenetcm/tenet/runtime/host"
+	"github.com/tenetcm/tenet/states"
 )
 
 // canonical is the one of a module's names that the kernel shows.
@@ -94,7 +95,8 @@ func inKernel(h host.Reader, name string) (place, error) {
 	return notLoaded, nil
 }
 
-// foresee does to the files of a Shadow what modprobe would to the kernel.
+// foresee does to the files of a Shadow what modprobe would to the kernel. What else comes with a module, or
+// goes with it, are devices and parameters of the kernel.
 func foresee(ctx context.Context, h host.Host, have, want *KernelModule) error {
 	target := KernelModule{Loaded: new(false), Boot: new(false), Options: new(""), Blacklisted: new(false)}
 	if want != nil {
@@ -106,19 +108,23 @@ func foresee(ctx context.Context, h host.Host, have, want *KernelModule) error {
 	if err != nil {
 		return err
 	}
+	var along *states.Effects
 	switch {
 	case target.Loaded == nil:
 	case *target.Loaded && where == notLoaded:
-		err = foreseeLoad(ctx, h, target.Name)
+		err, along = foreseeLoad(ctx, h, target.Name), &states.Effects{Adds: []string{"/dev", "/sys"}}
 	case !*target.Loaded && where == isLoaded:
-		err = foreseeUnload(ctx, h, target.Name)
+		err, along = foreseeUnload(ctx, h, target.Name), &states.Effects{Paths: []string{"/dev", "/sys"}, Settings: []string{"*"}}
 	case !*target.Loaded && where == builtin:
 		err = fmt.Errorf("%s is built into the kernel, and cannot be unloaded", target.Name)
 	}
 	if err != nil {
 		return err
 	}
-	return writeFiles(ctx, h, target)
+	if err := writeFiles(ctx, h, target); err != nil || along == nil {
+		return err
+	}
+	return &states.EffectsError{Effects: *along, Err: host.ErrUnforeseeable}
 }
 
 // loads is an error where the kernel was made without a way to load modules.

@@ -34,6 +34,15 @@ func kernel(ctx context.Context, h host.Host, want Sysctl) (*string, error) {
 	return &value, err
 }
 
+// laterError gives the reason why only an apply will know a parameter, and what is set with it: no
+// other one.
+func laterError(key, reason string) error {
+	return &states.EffectsError{
+		Effects: states.Effects{Settings: []string{states.Literal(key)}, Paths: []string{"/etc/sysctl.conf", "/etc/sysctl.d"}},
+		Err:     &states.UncertainError{Reason: reason},
+	}
+}
+
 // missingError says that the kernel does not have a parameter: not yet, perhaps.
 func missingError(ctx context.Context, h host.Host, key string) error {
 	if device := deviceOf(key); device != "" {
@@ -42,7 +51,7 @@ func missingError(ctx context.Context, h host.Host, key string) error {
 			var all []links.Link
 			all, err = devices.List(ctx)
 			if slices.ContainsFunc(all, func(l links.Link) bool { return l.Name == device }) {
-				return &states.UncertainError{Reason: "the kernel has no " + key + " before the device " + device + " is set up"}
+				return laterError(key, "the kernel has no "+key+" before the device "+device+" is set up")
 			}
 		}
 		if err != nil && !errors.Is(err, host.ErrUnsupported) {
@@ -50,7 +59,7 @@ func missingError(ctx context.Context, h host.Host, key string) error {
 		}
 	}
 	if host.Foreseen(h, "/proc/modules") {
-		return &states.UncertainError{Reason: "the kernel has no " + key + " now; a module that it is to load before may bring it"}
+		return laterError(key, "the kernel has no "+key+" now; a module that it is to load before may bring it")
 	}
 	return &diag.HintError{
 		Err:  check.NotOnHost("parameter of the kernel", key),

@@ -61,9 +61,18 @@ const example = `systemd_timer "backup" {
 var Module = states.Define(states.Type[Timer]{
 	Name: "systemd_timer", Doc: doc, Example: example, Root: true, Locks: []string{"unit %s.timer", "unit files"},
 	Validate: validate, Complete: complete, Extra: foreignChanges,
-	Read: read, Write: write, Remove: remove, List: list, Recover: recoverAct,
+	Read: read, Write: write, Remove: remove, List: list, Recover: recoverAct, Effects: effects,
 	Import: func(ctx context.Context, h host.Host, key Timer) (*Timer, error) { return read(ctx, h, key) },
 })
+
+// effects are what systemd remembers of a timer. One whose time has come as it starts, starts its
+// command; at other times that starts by the clock, as it would if nobody did anything.
+func effects(want Timer, absent bool) states.Effects {
+	if want.User != nil || !absent && want.OnBoot != nil && (want.Enabled == nil || *want.Enabled) {
+		return states.Effects{Anything: true}
+	}
+	return states.Effects{Paths: []string{"/var/lib/systemd/timers"}}
+}
 
 // complete says that a timer runs unless it is not to.
 func complete(_ context.Context, _ host.Host, want *Timer) error {
