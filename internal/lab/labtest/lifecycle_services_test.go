@@ -44,10 +44,13 @@ func TestLifecycleOfServices(t *testing.T) {
 			},
 		}.run(m)
 		m.shell(scope.systemctl + "show -P MainPID lab > /tmp/pid; rm -f /tmp/reloads")
-		m.site("state \"again\" {\n  reload \"lab\" {\n" + scope.user + "}\n  restart \"lab\" {\n" + scope.user + "}\n}\n")
-		if changed := m.apply(); len(changed) != 2 {
-			t.Errorf("changed %q", changed)
-		}
+		again := "state \"again\" {\n  reload \"lab\" {\n" + scope.user + "}\n  restart \"lab\" {\n" + scope.user + "}\n}\n"
+		m.site(again)
+		m.watchActs(again, func() {
+			if changed := m.apply(); len(changed) != 2 {
+				t.Errorf("changed %q", changed)
+			}
+		}, "reload", "restart")
 		m.shell(`[ "$(` + scope.systemctl + `show -P MainPID lab)" != "$(cat /tmp/pid)" ] && [ "$(wc -l < /tmp/reloads)" = 1 ]; rm -f /tmp/reloads`)
 	}
 }

@@ -17,7 +17,7 @@ import (
 // lifecycle is what a real host must show of a module: a part is created, and
 // each of its attributes is changed; then it is made absent. Before each of these
 // the plan foretells exactly what the apply then does, and after each of them there
-// is nothing to do.
+// is nothing to do. No act touches what its module does not declare.
 type lifecycle struct {
 	Type, Label string
 	// Prepare is a script that makes the host ready.
@@ -96,7 +96,8 @@ func (l lifecycle) run(m *machine) {
 // changed.
 func (l lifecycle) carryOut(m *machine, set string, action states.Action, maybe string) []string {
 	m.Helper()
-	m.site(fmt.Sprintf("%s\n%s %q {\n%s\n}\n", l.Beside, l.Type, l.Label, set))
+	site := fmt.Sprintf("%s\n%s %q {\n%s\n}\n", l.Beside, l.Type, l.Label, set)
+	m.site(site)
 	what := fmt.Sprintf("%s %q {%s}", l.Type, l.Label, set)
 	plan := m.tenet("plan")
 	if plan.status != 0 {
@@ -107,7 +108,13 @@ func (l lifecycle) carryOut(m *machine, set string, action states.Action, maybe 
 	if planned.Action != action || certain != (maybe == "") || !strings.Contains(planned.Reason, maybe) {
 		m.Errorf("%s\nthe plan says %q, certain: %v, reason %q; want %q", what, planned.Action, certain, planned.Reason, action)
 	}
-	apply := m.tenet("apply", "--yes")
+	var apply result
+	act := func() { apply = m.tenet("apply", "--yes") }
+	if isForeseeable(m, site, planned.Address) {
+		m.watchActs(site, act, l.Type)
+	} else {
+		act()
+	}
 	if apply.status != 0 {
 		m.Fatalf("%s\napply: exit status %d\n%s%s", what, apply.status, apply.failures(), apply.stderr)
 	}
@@ -122,6 +129,22 @@ func (l lifecycle) carryOut(m *machine, set string, action states.Action, maybe 
 		l.nothingToDo(m, what)
 	}
 	return slices.Collect(maps.Keys(described(m.T, done)))
+}
+
+// isForeseeable reports whether a plan is certain of what is elsewhere after the act of a part, which
+// then may not touch just anything.
+func isForeseeable(m *machine, site, address string) bool {
+	m.Helper()
+	m.site(fmt.Sprintf("%s\nfile \"/srv/elsewhere/probe\" {\n  ensure = \"absent\"\n  require = [%s]\n}\n", site, address))
+	defer m.site(site)
+	plan := m.tenet("plan")
+	for _, e := range plan.parts() {
+		if e.Key == "/srv/elsewhere/probe" {
+			return e.Certain != nil && *e.Certain
+		}
+	}
+	m.Fatalf("nothing is said of what is elsewhere: %s%s", plan.failures(), plan.stderr)
+	return false
 }
 
 // nothingToDo plans and applies what is there already.
