@@ -106,52 +106,67 @@ func (w *world) versions() (there, complete []string) {
 // else.
 func TestRetainProperty(t *testing.T) {
 	rapidtest.For(t, "60")
-	archive := string(tarred(t, "a=a", "x/b=b"))
+	rapid.Check(t, func(rt *rapid.T) { retainsWhatIsWanted(rt, nil) })
+}
+
+// TestRetainPropertyOfLostPower: where power is lost with the process, the record of what was created just before may be
+// lost, too, so that something may stay that would go; but nothing goes that is to stay.
+func TestRetainPropertyOfLostPower(t *testing.T) {
+	rapidtest.For(t, "60")
 	rapid.Check(t, func(rt *rapid.T) {
-		site := &crashSite{name: "retain", files: map[string]string{"/app.tar": archive}}
-		site.run = releases(rt, nil, 1, false)
-		w := site.world(rt, rapid.SampledFrom([]int{1, 4}).Draw(rt, "parallel"))
-		defer os.RemoveAll(w.state)
-		w.must(w.Mkdir("/srv", host.Meta{}))
-		possible := []wanting{{}} // a killed apply may have recorded what it wanted, or not
-		for range rapid.IntRange(2, 7).Draw(rt, "applies") {
-			versions := rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"1", "2", "3", "4", "5"}), 0, 2, rapid.ID[string]).Draw(rt, "versions")
-			slices.Sort(versions)
-			count := rapid.IntRange(1, 3).Draw(rt, "count")
-			w.run = releases(rt, versions, count, rapid.Bool().Draw(rt, "prune"))
-			f := &fate{how: dies}
-			if rapid.IntRange(0, 2).Draw(rt, "whether it dies") > 0 {
-				f.at = rapid.IntRange(1, 120).Draw(rt, "at")
-			}
-			there, complete := w.versions()
-			_, err := w.process(f)
-			if err != nil && !errors.Is(err, errDead) {
-				rt.Fatalf("%v: %v\n%s", versions, err, w.story())
-			}
-			after, whole := w.versions()
-			for _, v := range complete {
-				isKept := func(p wanting) bool { return slices.Contains(p.kept(versions, count, there), v) }
-				if !slices.ContainsFunc(possible, func(p wanting) bool { return !isKept(p) }) && !slices.Contains(whole, v) {
-					rt.Fatalf("%s is lost, of %v, wanted %v, %d stay (%s)", v, possible, versions, count, f.op)
-				}
-			}
-			var next []wanting
-			for _, p := range possible {
-				switch want := p.kept(versions, count, there); {
-				case err != nil:
-					next = append(next, p, p.after(versions, count))
-				case slices.Equal(want, after):
-					next = append(next, p.after(versions, count))
-				}
-			}
-			if possible = next; len(next) == 0 {
-				rt.Fatalf("there is %v after %v was wanted and %d stay; before there was %v", after, versions, count, there)
-			}
-			for _, v := range versions {
-				if err == nil && !slices.Contains(whole, v) {
-					rt.Fatalf("%s is incomplete", v)
-				}
+		retainsWhatIsWanted(rt, lose(rapid.Bool().Draw(rt, "on the host"), true))
+	})
+}
+
+// retainsWhatIsWanted applies random versions; then happens where a process has died.
+func retainsWhatIsWanted(rt *rapid.T, then func(*world, int)) {
+	archive := string(tarred(rt, "a=a", "x/b=b"))
+	site := &crashSite{name: "retain", files: map[string]string{"/app.tar": archive}}
+	site.run = releases(rt, nil, 1, false)
+	w := site.world(rt, rapid.SampledFrom([]int{1, 4}).Draw(rt, "parallel"))
+	defer os.RemoveAll(w.state)
+	w.must(w.Mkdir("/srv", host.Meta{}))
+	possible := []wanting{{}} // a killed apply may have recorded what it wanted, or not
+	for range rapid.IntRange(2, 7).Draw(rt, "applies") {
+		versions := rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"1", "2", "3", "4", "5"}), 0, 2, rapid.ID[string]).Draw(rt, "versions")
+		slices.Sort(versions)
+		count := rapid.IntRange(1, 3).Draw(rt, "count")
+		w.run = releases(rt, versions, count, rapid.Bool().Draw(rt, "prune"))
+		f := &fate{how: dies}
+		if rapid.IntRange(0, 2).Draw(rt, "whether it dies") > 0 {
+			f.at = rapid.IntRange(1, 120).Draw(rt, "at")
+		}
+		there, complete := w.versions()
+		_, err := w.process(f)
+		if err != nil && !errors.Is(err, errDead) {
+			rt.Fatalf("%v: %v\n%s", versions, err, w.story())
+		}
+		if err != nil && then != nil {
+			then(w, f.at)
+		}
+		after, whole := w.versions()
+		for _, v := range complete {
+			isKept := func(p wanting) bool { return slices.Contains(p.kept(versions, count, there), v) }
+			if !slices.ContainsFunc(possible, func(p wanting) bool { return !isKept(p) }) && !slices.Contains(whole, v) {
+				rt.Fatalf("%s is lost, of %v, wanted %v, %d stay (%s)", v, possible, versions, count, f.op)
 			}
 		}
-	})
+		var next []wanting
+		for _, p := range possible {
+			switch want := p.kept(versions, count, there); {
+			case err != nil:
+				next = append(next, p, p.after(versions, count))
+			case slices.Equal(want, after), then != nil:
+				next = append(next, p.after(versions, count))
+			}
+		}
+		if possible = next; len(next) == 0 {
+			rt.Fatalf("there is %v after %v was wanted and %d stay; before there was %v", after, versions, count, there)
+		}
+		for _, v := range versions {
+			if err == nil && !slices.Contains(whole, v) {
+				rt.Fatalf("%s is incomplete", v)
+			}
+		}
+	}
 }
