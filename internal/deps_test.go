@@ -85,6 +85,8 @@ var imports = []struct {
 	{"runtime/machine/machinetest", []string{"runtime/fault", "runtime/machine", "runtime/journal", "states"}, nil},
 	// The keys of hosts, servers and people, and what they sign: plain data.
 	{"runtime/trust", nil, []string{"*"}},
+	// What a server and its agents say to one another: pure, so that it can be simulated.
+	{"runtime/control", []string{"runtime/trust"}, []string{"*"}},
 	// Ways to machines. What is said on a connection, what is carried over it, the machine in
 	// this process, one behind a connection, how that is made, and many machines.
 	{"runtime/wire", []string{"runtime/fault", "states", "runtime/machine"}, []string{"*"}},

@@ -108,3 +108,15 @@ func (c *Chain) OpenAssignment(s *Signed, to Recipient, held func(site string) P
 	}
 	return a, nil
 }
+
+// ShownAssignment gives an assignment that a host shows as what it holds: signed for it by a key that may assign, whenever that was.
+func (c *Chain) ShownAssignment(s *Signed, host ID) (*Assignment, error) {
+	a, _, err := open[Assignment](c, s, KindAssignment, VerbAssign)
+	if err == nil && a.Host != host {
+		err = refuse(KindAssignment, "it is for the host %s, and %s shows it", a.Host.Short(), host.Short())
+	}
+	if err != nil {
+		return nil, err
+	}
+	return a, nil
+}

@@ -8,8 +8,9 @@ import (
 // Chain is the documents that somebody has accepted, oldest first. All are kept: they show later why the newest is trusted.
 // Its zero value has none, and accepts a first one, of which the caller knows that it is the right one.
 type Chain struct {
-	signed []*Signed
-	newest *Document
+	signed    []*Signed
+	positions []Position // of signed: generation and number
+	newest    *Document
 }
 
 // GapError says that a document comes after one that is not there.
@@ -41,6 +42,16 @@ func (c *Chain) Newest() *Document { return c.newest }
 // Signed lists the documents as they were signed.
 func (c *Chain) Signed() []*Signed { return c.signed }
 
+// After lists the documents that come after one of a generation and a number, oldest first.
+func (c *Chain) After(generation, number uint64) []*Signed {
+	for i, p := range c.positions {
+		if p.Compare(Position{generation, number}) > 0 {
+			return c.signed[i:]
+		}
+	}
+	return nil
+}
+
 // Add accepts the next document, if it is signed as the newest wants it. The newest itself is accepted again, and
 // changes nothing. Where one before the next is missing, the error is a *GapError. After an error the chain is as it was.
 func (c *Chain) Add(s *Signed) error {
@@ -60,7 +71,7 @@ func (c *Chain) Add(s *Signed) error {
 	if err := c.checkSignatures(s, next); err != nil {
 		return err
 	}
-	c.signed, c.newest = append(c.signed, s), next
+	c.signed, c.positions, c.newest = append(c.signed, s), append(c.positions, Position{next.Generation, next.Number}), next
 	return nil
 }
 
