@@ -42,7 +42,7 @@ var imports = []struct {
 	{"runtime/host/facts", []string{"runtime/host", "lang/diag"}, nil},
 	{"runtime/host/...", []string{"runtime/host", "runtime/host/links"}, nil},
 	{"states", []string{"internal/plainjson", "lang/diag", "runtime/host"}, nil},
-	{"states/conformance", []string{"states", "runtime/host", "runtime/host/links"}, []string{"*"}},
+	{"states/conformance", []string{"lang/diag", "states", "runtime/host", "runtime/host/links"}, []string{"*"}},
 	{"states/statestest", []string{"states", "states/conformance", "runtime/host"}, nil},
 	{"modules", []string{"modules/*", "states"}, []string{"*"}},
 	// A machine for tests: no module, and only their own tables of accounts and mounts.
@@ -94,7 +94,7 @@ var imports = []struct {
 	// How one account acts as another, here and on other machines.
 	{"runtime/privilege", []string{"runtime/fault", "lang/diag"}, []string{"*"}},
 	{"runtime/privilege/privilegetest", nil, nil},
-	{"runtime/become", []string{"runtime/fault", "runtime/host", "runtime/host/links", "runtime/privilege", "runtime/wire"}, []string{"*"}},
+	{"runtime/become", []string{"lang/diag", "runtime/fault", "runtime/host", "runtime/host/links", "runtime/privilege", "runtime/wire"}, []string{"*"}},
 	{"runtime/runner", []string{"internal/atomicfile", "internal/plainjson", "runtime/fault", "states", "graph", "lang/diag", "modules/custom", "runtime", "runtime/host", "runtime/host/facts", "runtime/journal",
 		"runtime/machine", "runtime/planfile", "runtime/privilege", "runtime/wire", "runtime/bundle", "runtime/become"}, []string{"*"}},
 	{"runtime/ssh", []string{"internal/atomicfile", "lang/diag", "runtime/fault", "runtime/privilege", "runtime/wire"}, []string{"*"}},

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"syscall"
 	"time"
 
 	"github.com/tenetcm/tenet/lang/diag"
@@ -75,15 +74,8 @@ func failure(err error, source string) *states.Failure {
 		f.Code, f.Message, f.Hint = "interrupted", "the run was interrupted", ""
 	case errors.As(err, &attribute):
 		f.Code = "invalid"
-	case f.Hint != "":
-	case errors.Is(err, fs.ErrPermission):
-		f.Code, f.Hint = "permission", "run tenet as a user who may do this, such as root"
-	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
-		f.Code, f.Hint = "no_space", "make room on the file system, then apply again"
-	case errors.Is(err, syscall.EROFS):
-		f.Code, f.Hint = "read_only", "the file system is mounted read-only"
-	case errors.Is(err, fs.ErrNotExist):
-		f.Code = "not_found"
+	case f.Hint == "":
+		explainSystem(f, err)
 	}
 	f.Code = cmp.Or(f.Code, "error")
 	return f
@@ -92,15 +84,18 @@ func failure(err error, source string) *states.Failure {
 // lackRights names the cure where a right is missing.
 func (s *step) lackRights(f *states.Failure) {
 	if f.Code != "invalid" && s.needsRoot() {
-		f.Code, f.Hint = "permission", "only root may do it: run tenet as root"
+		f.Code, f.Hint = codePermission, "only root may do it: run tenet as root"
 	}
-	if f.Code == "permission" && errors.Is(s.err, fs.ErrPermission) {
-		if hint := s.obstacle(); hint != "" { // which no other account overcomes
-			f.Hint = hint
+	if f.Code == codePermission && errors.Is(s.err, fs.ErrPermission) {
+		if r := s.obstacle(); r != nil { // which no other account overcomes
+			f.Code, f.Hint = cmp.Or(r.Code, f.Code), r.Cure
+			if r.Obstacle != "" {
+				f.Message += ": " + r.Obstacle
+			}
 			return
 		}
 	}
-	if f.Code == "permission" && s.part.Options.Become == "" && s.engine.options.Become != nil {
+	if f.Code == codePermission && s.part.Options.Become == "" && s.engine.options.Become != nil {
 		f.Hint += ", or add become = true to the part"
 	}
 }

@@ -207,6 +207,7 @@ func (r *recorder) failureOf(s *step) *states.Failure {
 		return nil
 	}
 	f := failure(s.err, r.source(s.part.Address, s.node.address))
+	s.explainPlace(f)
 	s.lackRights(f)
 	if s.part.Options.Sensitive {
 		f.Message = hiddenMessage

@@ -49,8 +49,8 @@ func (s *step) noteRefusals() {
 	}
 }
 
-// obstacle says what keeps everybody from doing what was just denied, root included; empty: another account may do it.
-func (s *step) obstacle() string {
+// obstacle says what keeps everybody from doing what was just denied, root included; nil: another account may do it.
+func (s *step) obstacle() *host.Refusal {
 	acting := s.actingHost()
 	var paths []string
 	if denied, ok := errors.AsType[*fs.PathError](s.err); ok && path.IsAbs(denied.Path) {
@@ -62,13 +62,13 @@ func (s *step) obstacle() string {
 	shadow := host.NewShadow(acting)
 	for _, p := range paths {
 		if r := shadow.Refuses(p); r != nil && r.Obstacle != "" {
-			return r.Obstacle
+			return r
 		}
 	}
 	if shadow.Credentials().Privileged {
-		return "root itself may not do this here: what confines the program, such as a container or a security module, forbids it"
+		return &host.Refusal{Cure: hintRoot}
 	}
-	return ""
+	return nil
 }
 
 // needsRoot reports whether the part is one for root, and somebody else acts.

@@ -267,7 +267,7 @@ func TestPlanOfImmutableByRoot(t *testing.T) {
 	applied := apply(t, h, site)
 	applied.want(t, map[string]string{`file["/a"]`: "failed update", `file["/b"]`: "failed remove", `file["/c"]`: "changed create",
 		`absent["/full"]`: "failed execute", `absent["/link"]`: "changed execute"})
-	for address, want := range map[string]string{`file["/a"]`: "/a is immutable (chattr -i /a makes it changeable)", `file["/b"]`: "/b is append-only (chattr -a /b makes it changeable)"} {
+	for address, want := range map[string]string{`file["/a"]`: "chattr -i /a makes it changeable", `file["/b"]`: "chattr -a /b makes it changeable"} {
 		if f := applied.parts[address].Error; f == nil || f.Hint != want {
 			t.Errorf("%s: %+v, want the hint %q", address, f, want)
 		}

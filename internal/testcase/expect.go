@@ -145,7 +145,7 @@ func unexpectedFailure(ev states.Event) Failure {
 		switch {
 		case strings.Contains(e.Message, "no answer for ["):
 			f.Hint = "say what it answers, with a block command in the case's machine"
-		case strings.Contains(e.Message, "there is no program") && f.Hint == "":
+		case strings.Contains(e.Message, "there is no program"):
 			f.Hint = `give the machine the program: command "NAME" { … }`
 		case strings.Contains(e.Message, "offer no package named"):
 			f.Hint = `offer it: package "NAME" { available = ["1.0"] } in the case's machine`

@@ -63,12 +63,12 @@ func (c central) checkTrust(h host.Host) error {
 		wrong := ""
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
-			return &diag.HintError{Err: fmt.Errorf("the directory %s is not there: %w", dir, err),
+			return &diag.HintError{Err: states.DirectoryError(c.host, dir, err),
 				Hint: `declare it before, as directory, with owner = "root" and mode = "0755"`}
 		case err != nil:
 			return err
 		case info.Kind != host.Directory:
-			return fmt.Errorf("%s is a %s, not a directory", dir, info.Kind)
+			return states.WrongKindError(dir, info.Kind, "directory")
 		case info.UID != 0:
 			wrong = fmt.Sprintf("belongs to the user %d", info.UID)
 		case info.Mode&0o022 != 0:
@@ -94,7 +94,7 @@ func (c central) load() (text lines.Text, there bool, wrong []states.Change, err
 	case err != nil:
 		return nil, false, nil, err
 	case info.Kind != host.Regular:
-		return nil, false, nil, fmt.Errorf("%s is a %s, not a file", c.path, info.Kind)
+		return nil, false, nil, states.WrongKindError(c.path, info.Kind, "file")
 	}
 	if info.UID != 0 {
 		wrong = append(wrong, states.Change{Attribute: "owner", From: fmt.Sprint(info.UID), To: "root"})

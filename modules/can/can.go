@@ -7,6 +7,7 @@ import (
 	"math"
 	"strconv"
 
+	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/modules/internal/device"
 	"github.com/tenetcm/tenet/runtime/host"
 	"github.com/tenetcm/tenet/runtime/host/links"
@@ -191,7 +192,8 @@ func write(ctx context.Context, h host.Host, have *CAN, want CAN) error {
 	virtual := want.Virtual != nil && *want.Virtual
 	switch {
 	case have == nil && !virtual:
-		return fmt.Errorf("this host has no CAN device %s: is its driver loaded? (virtual = true makes a device without a bus)", want.Name)
+		return &diag.HintError{Message: "this host has no CAN device " + want.Name,
+			Hint: "load its driver before, as with kernel_module; virtual = true makes a device without a bus"}
 	case have == nil:
 		return device.Put(ctx, h, nil, links.Link{Name: want.Name, Kind: "vcan", Up: want.Up})
 	case *have.Virtual != virtual:

@@ -147,10 +147,8 @@ func prepare(h host.Host, have *Certificate, want Certificate) (*preparation, er
 		return nil, states.InvalidAttribute("private_key", "it is required for a certificate that is to be there", "")
 	}
 	for _, name := range []string{want.Path, *want.PrivateKey} {
-		if _, err := h.Lstat(path.Dir(name)); errors.Is(err, fs.ErrNotExist) {
-			return nil, fmt.Errorf("the directory %s is not there: %w", path.Dir(name), err)
-		} else if err != nil {
-			return nil, err
+		if _, err := h.Lstat(path.Dir(name)); err != nil {
+			return nil, states.DirectoryError(h, path.Dir(name), err)
 		}
 	}
 	if info, err := h.Lstat(*want.PrivateKey); err == nil && info.Kind != host.Regular {

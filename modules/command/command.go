@@ -202,7 +202,7 @@ func checkHost(h host.Host, want Command) error {
 	if want.Dir != nil && *want.Dir != "/" {
 		info, err := h.Lstat(*want.Dir)
 		if err != nil {
-			return fmt.Errorf("the working directory: %w", err)
+			return fmt.Errorf("dir: %w", states.DirectoryError(h, *want.Dir, err))
 		}
 		if info.Kind != host.Directory && info.Kind != host.Symlink {
 			return fmt.Errorf("the working directory %s is a %s", *want.Dir, info.Kind)

@@ -14,6 +14,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/modules/internal/check"
 	"github.com/tenetcm/tenet/modules/internal/lines"
 	"github.com/tenetcm/tenet/runtime/host"
@@ -197,7 +198,8 @@ func write(ctx context.Context, h host.Host, _ *Cron, want Cron) error {
 	}
 	err := h.WriteFile(ctx, dir+"/"+want.Name, host.Text(want.render()), meta)
 	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%s is not there: this host has no cron, which a package of that name brings: %w", dir, err)
+		return &diag.HintError{Code: "not_found", Message: "this host has no cron: the directory " + dir + " is not there", Err: err,
+			Hint: `declare before it: package "cron" {}`}
 	}
 	return err
 }

@@ -95,7 +95,7 @@ func TestFile(t *testing.T) {
 		},
 		{Name: "absent already", Ensure: states.Absent, Values: map[string]any{"path": "/nowhere/motd"}},
 		{Name: "a directory", Fails: "/srv is a directory, not a file", Values: map[string]any{"path": "/srv"}},
-		{Name: "missing directory", Fails: "no such file", Values: map[string]any{"path": "/nowhere/motd"}},
+		{Name: "missing directory", Fails: "the directory /nowhere is not there", Hint: `directory "/nowhere" {}`, Values: map[string]any{"path": "/nowhere/motd"}},
 		{Name: "unknown owner", Fails: `this host has no user named "nobody-here"`, Values: map[string]any{"path": motd, "owner": "nobody-here"}},
 		{Name: "relative path", Wrong: "no absolute path", Values: map[string]any{"path": "etc/motd"}},
 		{Name: "no path", Wrong: "required", Values: map[string]any{}},

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path"
 
 	"go.starlark.net/starlark"
 
@@ -85,7 +86,7 @@ func (m machine) writeFile(args starlark.Tuple, kwargs []starlark.Tuple) (starla
 	if err != nil {
 		return nil, err
 	}
-	return starlark.None, fromHost(m.host.WriteFile(m.ctx, name, c, resolved))
+	return starlark.None, fromHost(states.DirectoryError(m.host, path.Dir(name), m.host.WriteFile(m.ctx, name, c, resolved)))
 }
 
 func (m machine) mkdir(args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
@@ -98,7 +99,7 @@ func (m machine) mkdir(args starlark.Tuple, kwargs []starlark.Tuple) (starlark.V
 	if err != nil {
 		return nil, err
 	}
-	return starlark.None, fromHost(m.host.Mkdir(name, resolved))
+	return starlark.None, fromHost(states.DirectoryError(m.host, path.Dir(name), m.host.Mkdir(name, resolved)))
 }
 
 func (m machine) symlink(args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
@@ -112,7 +113,7 @@ func (m machine) symlink(args starlark.Tuple, kwargs []starlark.Tuple) (starlark
 	if err != nil {
 		return nil, err
 	}
-	return starlark.None, fromHost(m.host.Symlink(target, name, resolved))
+	return starlark.None, fromHost(states.DirectoryError(m.host, path.Dir(name), m.host.Symlink(target, name, resolved)))
 }
 
 func (m machine) setMeta(args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {

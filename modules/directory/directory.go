@@ -10,6 +10,7 @@ import (
 	"path"
 	"strings"
 
+	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/modules/internal/check"
 	"github.com/tenetcm/tenet/modules/internal/claim"
 	"github.com/tenetcm/tenet/modules/internal/owner"
@@ -111,7 +112,7 @@ func read(ctx context.Context, h host.Host, want Directory) (*Directory, error) 
 	case err != nil:
 		return nil, err
 	case info.Kind != host.Directory:
-		return nil, fmt.Errorf("%s is a %s, not a directory", want.Path, info.Kind)
+		return nil, states.WrongKindError(want.Path, info.Kind, "directory")
 	}
 	have := &Directory{
 		Path:         want.Path,
@@ -187,8 +188,8 @@ func create(h host.Host, want Directory, meta host.Meta) error {
 		}
 	}
 	err := h.Mkdir(want.Path, meta)
-	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("the directory %s is not there: %w (parents = true creates it)", parent, err)
+	if missing := states.DirectoryError(h, path.Dir(want.Path), err); missing != err {
+		return &diag.HintError{Err: missing, Hint: "parents = true creates it, too"}
 	}
 	return err
 }
@@ -223,8 +224,8 @@ func remove(ctx context.Context, h host.Host, have Directory) error {
 		return err
 	}
 	if n := len(entries); n > 0 {
-		return fmt.Errorf("%s is not empty: it holds %s%s (force = true removes it with all that is in it)",
-			have.Path, entries[0].Name, moreText(n-1))
+		return &diag.HintError{Hint: "force = true removes it with all that is in it",
+			Message: fmt.Sprintf("%s is not empty: it holds %s%s", have.Path, entries[0].Name, moreText(n-1))}
 	}
 	return h.Remove(have.Path)
 }

@@ -108,7 +108,7 @@ func read(ctx context.Context, h host.Host, want Download) (*Download, error) {
 	case err != nil:
 		return nil, err
 	case info.Kind != host.Regular:
-		return nil, &states.FinalError{Err: fmt.Errorf("%s is a %s, not a file", want.Path, info.Kind)}
+		return nil, &states.FinalError{Err: states.WrongKindError(want.Path, info.Kind, "file")}
 	}
 	have := &Download{
 		Path:         want.Path,
@@ -152,7 +152,7 @@ func write(ctx context.Context, h host.Host, have *Download, want Download) erro
 	}
 	// What is missing is known before anything is asked for.
 	if _, err := h.Lstat(path.Dir(want.Path)); errors.Is(err, fs.ErrNotExist) {
-		return &states.FinalError{Err: fmt.Errorf("the directory %s is not there: %w", path.Dir(want.Path), err)}
+		return &states.FinalError{Err: states.DirectoryError(h, path.Dir(want.Path), err)}
 	}
 	return want.fromAny(ctx, h, func(source string) error {
 		return want.fetch(ctx, h, source, meta)
@@ -246,11 +246,7 @@ func foresee(ctx context.Context, h host.Host, have, want *Download) error {
 	if want.Checksum != nil {
 		about = *want.Checksum
 	}
-	err = h.WriteFile(ctx, want.Path, deferred.Content(about), meta)
-	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("the directory %s is not there: %w", path.Dir(want.Path), err)
-	}
-	return err
+	return states.DirectoryError(h, path.Dir(want.Path), h.WriteFile(ctx, want.Path, deferred.Content(about), meta))
 }
 
 func remove(ctx context.Context, h host.Host, have Download) error {

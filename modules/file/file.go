@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 
+	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/modules/internal/check"
 	"github.com/tenetcm/tenet/modules/internal/claim"
 	"github.com/tenetcm/tenet/modules/internal/owner"
@@ -107,10 +108,10 @@ func read(ctx context.Context, h host.Host, want File) (*File, error) {
 	case info.Kind == host.Symlink && want.Replace != nil && *want.Replace:
 		return nil, nil
 	case info.Kind == host.Symlink:
-		return nil, fmt.Errorf("%s is a symbolic link, not a file: "+
-			"replace = true puts the file in its place, a symlink part manages the link", want.Path)
+		return nil, &diag.HintError{Message: want.Path + " is a symbolic link, not a file",
+			Hint: "replace = true puts the file in its place, a symlink part manages the link"}
 	case info.Kind != host.Regular:
-		return nil, fmt.Errorf("%s is a %s, not a file", want.Path, info.Kind)
+		return nil, states.WrongKindError(want.Path, info.Kind, "file")
 	}
 	have := &File{
 		Path:         want.Path,

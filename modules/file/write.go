@@ -29,11 +29,11 @@ func write(ctx context.Context, h host.Host, have *File, want File) error {
 	}
 	backup := have != nil && want.Backup != nil && *want.Backup
 	if len(want.Validate) == 0 && !backup {
-		return explain(h.WriteFile(ctx, want.Path, *want.Content, meta), want.Path)
+		return states.DirectoryError(h, path.Dir(want.Path), h.WriteFile(ctx, want.Path, *want.Content, meta))
 	}
 	at, err := host.OpenPlace(h, want.Path)
 	if err != nil {
-		return explain(err, want.Path)
+		return states.DirectoryError(h, path.Dir(want.Path), err)
 	}
 	r := &replacement{host: h, at: at, want: want, meta: meta}
 	return errors.Join(r.carryOut(ctx, backup), at.Dir.Close())
@@ -87,14 +87,6 @@ func (r *replacement) backUp(ctx context.Context) (forget func() error, err erro
 		return nil, err
 	}
 	return forget, r.write(ctx, name, content, host.Meta{Mode: new(info.Mode &^ host.SetIDBits), UID: &info.UID, GID: &info.GID, Like: r.at.Name})
-}
-
-// explain adds which directory is missing.
-func explain(err error, name string) error {
-	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("the directory %s is not there: %w", path.Dir(name), err)
-	}
-	return err
 }
 
 // besideCheck reports whether the new content is checked in a temporary file.

@@ -215,7 +215,7 @@ func (g *program) begin(ctx context.Context, h host.Host, want Git) error {
 	err := h.Mkdir(want.Path, meta)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("the directory %s is not there: %w", path.Dir(want.Path), err)
+		return states.DirectoryError(h, path.Dir(want.Path), err)
 	case errors.Is(err, fs.ErrExist): // and empty, as Read has seen
 	case err != nil:
 		return err

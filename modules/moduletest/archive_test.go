@@ -254,12 +254,12 @@ func TestArchiveFails(t *testing.T) {
 		fails("another checksum", archivePlain(), "is not the archive that it should be", "checksum", "sha256:"+strings.Repeat("0", 64)),
 		{Name: "not there", Values: archiveWith(), Fails: "the archive is not there"},
 		{Name: "none", Values: map[string]any{"path": archiveApp}, Fails: "it names no archive"},
-		{Name: "a directory in the way", Values: archiveWith(), Fails: "(purge = true removes it)",
+		{Name: "a directory in the way", Values: archiveWith(), Fails: "with something in it", Hint: "purge = true",
 			Prepare: func(t *testing.T, h host.Host) {
 				putArchive(archivePlain())(t, h)
 				fake.Put(t, h, archiveApp+"/hello/x", "", 0o644)
 			}},
-		{Name: "no parent", Prepare: putArchive(archivePlain()), Values: archiveWith("path", "/no/where"), Fails: "the directory /no is not there"},
+		{Name: "no parent", Prepare: putArchive(archivePlain()), Values: archiveWith("path", "/no/where"), Fails: "the directory /no is not there", Hint: `directory "/no" {}`},
 		{Name: "unknown owner", Prepare: putArchive(archivePlain()), Values: archiveWith("owner", "nobody-here"), Fails: "no user named"},
 		{Name: "root", Values: archiveWith("path", "/"), Wrong: "cannot be unpacked to"},
 		{Name: "strip", Values: archiveWith("strip", -1), Wrong: "negative"},

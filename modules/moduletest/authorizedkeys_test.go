@@ -127,7 +127,7 @@ func TestAuthorizedKeys(t *testing.T) {
 			if err := h.Remove("/home/alice"); err != nil {
 				t.Fatal(err)
 			}
-		}, Values: authorizedKeysText(authorizedKeysA), Fails: "the home directory of alice, is not there"},
+		}, Values: authorizedKeysText(authorizedKeysA), Fails: "the home directory of alice, is not there", Hint: `directory "/home/alice"`},
 		{Name: "no user", Values: map[string]any{"user": "nobody-here", "keys": []string{authorizedKeysA}}, Fails: `no user named "nobody-here"`},
 		{Name: "absent without the user", Ensure: states.Absent, Values: map[string]any{"user": "nobody-here", "keys": []string{authorizedKeysA}}},
 		{Name: "no key", Values: authorizedKeysText("hello"), Wrong: "no public key"},

@@ -51,7 +51,7 @@ func TestCAN(t *testing.T) {
 		{Name: "real, down", Values: canValues("can0"), Stays: real},
 		{Name: "absent", Values: canValues("vcan1"), Ensure: states.Absent, Action: states.Remove, Changes: []string{"virtual", "up"}},
 		{Name: "absent, real", Values: canValues("can1"), Ensure: states.Absent, Fails: "which only its driver can remove"},
-		{Name: "missing", Values: canValues("can9", "bitrate", 500000), Fails: "is its driver loaded?"},
+		{Name: "missing", Values: canValues("can9", "bitrate", 500000), Fails: "this host has no CAN device can9", Hint: "kernel_module"},
 		{Name: "real to virtual", Values: canValues("can0", "virtual", true), Fails: "cannot become a virtual one"},
 		{Name: "not CAN", Values: canValues("eth0"), Fails: "is no can but a real device"},
 		{Name: "virtual with bits", Values: canValues("vcan0", "virtual", true, "bitrate", 1), Wrong: "has no such attribute"},

@@ -299,8 +299,8 @@ func TestCertificateFails(t *testing.T) {
 		{Name: "a damaged key", Prepare: put(certificateKey, "-----BEGIN PRIVATE KEY-----\n"+secret+"\n-----END PRIVATE KEY-----\n"), Values: certificateValues(nil), Fails: "cannot be used"},
 		{Name: "a link to a key", Prepare: func(t *testing.T, h host.Host) { fake.Link(t, h, "/etc/passwd", certificateKey) }, Values: certificateValues(nil), Fails: "is a symlink, not a private key"},
 		{Name: "a directory", Values: map[string]any{"path": "/srv", "private_key": certificateKey}, Fails: "is a directory, not a certificate"},
-		{Name: "no directory", Values: map[string]any{"path": "/none/a.pem", "private_key": certificateKey}, Fails: "the directory /none is not there"},
-		{Name: "no directory of the key", Values: map[string]any{"path": certificateAt, "private_key": "/none/a.key"}, Fails: "the directory /none is not there"},
+		{Name: "no directory", Values: map[string]any{"path": "/none/a.pem", "private_key": certificateKey}, Fails: "the directory /none is not there", Hint: `directory "/none" {}`},
+		{Name: "no directory of the key", Values: map[string]any{"path": certificateAt, "private_key": "/none/a.key"}, Fails: "the directory /none is not there", Hint: `directory "/none" {}`},
 		{Name: "no authority", Values: pair("/etc/ssl/ca.pem", "/etc/ssl/private/ca.key"), Fails: "the certificate of the authority"},
 		{Name: "its key is another", Prepare: func(t *testing.T, h host.Host) {
 			authority(t, h)

@@ -80,7 +80,7 @@ func TestCommand(t *testing.T) {
 		{Name: "does not create", Values: map[string]any{"argv": []string{"say"}, "creates": "/srv/made"}, Fails: "say ended well, but /srv/made was not created"},
 		{Name: "does not remove", Values: map[string]any{"argv": []string{"say"}, "removes": "/srv"}, Fails: "say ended well, but /srv is still there"},
 		{Name: "unknown user", Values: map[string]any{"argv": []string{"say"}, "user": "nobody-here"}, Fails: `no user named "nobody-here"`},
-		{Name: "missing directory", Values: map[string]any{"argv": []string{"say"}, "dir": "/none"}, Fails: "the working directory"},
+		{Name: "missing directory", Values: map[string]any{"argv": []string{"say"}, "dir": "/none"}, Fails: "dir: the directory /none is not there", Hint: `directory "/none" {}`},
 		{Name: "nothing to run", Values: map[string]any{}, Wrong: "required"},
 		{Name: "empty argv", Values: map[string]any{"argv": []string{}}, Wrong: "names no program"},
 		{Name: "two ways", Values: map[string]any{"argv": []string{"say"}, "shell": "say"}, Wrong: "beside argv"},

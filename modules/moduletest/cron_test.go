@@ -70,7 +70,7 @@ func TestCron(t *testing.T) {
 			if err := h.Remove("/etc/cron.d"); err != nil {
 				t.Fatal(err)
 			}
-		}, Values: with(nil), Fails: "this host has no cron"},
+		}, Values: with(nil), Fails: "this host has no cron", Hint: `package "cron" {}`},
 		{Name: "a link", Prepare: func(t *testing.T, h host.Host) { fake.Link(t, h, "/etc/passwd", cronFile) }, Values: with(nil), Fails: "is a symlink, not a file"},
 		{Name: "a name with a dot", Values: with(map[string]any{"name": "a.b"}), Wrong: "cron passes over a file named"},
 		{Name: "a second line", Values: with(map[string]any{"command": "a\n* * * * * root b"}), Wrong: "one line of text"},

@@ -118,10 +118,10 @@ func TestDirectory(t *testing.T) {
 				}
 			},
 		},
-		{Name: "absent, not empty", Ensure: states.Absent, Prepare: addDirectoryTree, Values: map[string]any{"path": www}, Fails: "is not empty: it holds a.conf and 2 more (force = true"},
+		{Name: "absent, not empty", Ensure: states.Absent, Prepare: addDirectoryTree, Values: map[string]any{"path": www}, Fails: "is not empty: it holds a.conf and 2 more", Hint: "force = true"},
 		{Name: "absent root", Ensure: states.Absent, Values: map[string]any{"path": "/", "force": true}, Fails: "/ cannot be removed"},
-		{Name: "missing parent", Values: map[string]any{"path": "/no/where"}, Fails: "(parents = true creates it)"},
-		{Name: "a file", Values: map[string]any{"path": "/etc/passwd"}, Fails: "is a file, not a directory"},
+		{Name: "missing parent", Values: map[string]any{"path": "/no/where"}, Fails: "the directory /no is not there", Hint: "parents = true"},
+		{Name: "a file", Values: map[string]any{"path": "/etc/passwd"}, Fails: "is a file, not a directory", Hint: `absent "/etc/passwd" {}`},
 		{
 			Name: "a link to a directory", Values: map[string]any{"path": "/etc/link"}, Fails: "is a symlink, not a directory",
 			Prepare: func(t *testing.T, h host.Host) { fake.Link(t, h, "/srv", "/etc/link") },

@@ -139,7 +139,7 @@ func TestDownloadFails(t *testing.T) {
 		{Name: "no such list", Values: downloadValues(map[string]any{"checksum": downloadFrom + "/broken"}), Fails: "the list of checksums: status 500, not 200"},
 		{Name: "not in the list", Values: downloadValues(map[string]any{"url": downloadFrom + "/tool-v2", "checksum": downloadFrom + "/SHA256SUMS"}), Fails: "has none for tool-v2"},
 		{Name: "twice in the list", Values: downloadValues(map[string]any{"checksum": downloadFrom + "/two"}), Fails: "has several for tool"},
-		{Name: "missing directory", Values: map[string]any{"path": "/none/x", "url": downloadFrom + "/tool"}, Fails: "the directory /none is not there"},
+		{Name: "missing directory", Values: map[string]any{"path": "/none/x", "url": downloadFrom + "/tool"}, Fails: "the directory /none is not there", Hint: `directory "/none" {}`},
 		{Name: "a directory", Values: map[string]any{"path": "/srv", "url": downloadFrom + "/tool"}, Fails: "/srv is a directory, not a file"},
 		{Name: "a link", Prepare: func(t *testing.T, h host.Host) { fake.Link(t, h, "/etc/passwd", downloadTool) },
 			Values: downloadValues(map[string]any{"checksum": bad}), Fails: "is a symlink, not a file"},

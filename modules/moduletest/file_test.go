@@ -148,7 +148,7 @@ func TestFileFails(t *testing.T) {
 			Prepare: putFile("/etc/good.conf", "good"+strings.Repeat(" ", host.InlineLimit)),
 			Values:  map[string]any{"path": "/etc/good.conf", "content": "bad\n", "validate": []string{"checker"}},
 		}, {
-			Name: "missing directory", Fails: "the directory /nowhere is not there",
+			Name: "missing directory", Fails: "the directory /nowhere is not there", Hint: `directory "/nowhere" {}`,
 			Values: map[string]any{"path": "/nowhere/motd", "content": "x"},
 		}, {
 			Name: "unknown owner", Fails: `this host has no user named "nobody-here"`,
@@ -157,11 +157,11 @@ func TestFileFails(t *testing.T) {
 			Name: "unknown group", Fails: `this host has no group named "nobody-here"`, Prepare: putFile(fileMotd, "x"),
 			Values: map[string]any{"path": fileMotd, "group": "nobody-here"},
 		}, {
-			Name: "a symbolic link", Fails: "is a symbolic link, not a file: replace = true",
+			Name: "a symbolic link", Fails: "is a symbolic link, not a file", Hint: "replace = true",
 			Prepare: func(t *testing.T, h host.Host) { fake.Link(t, h, "/srv", fileMotd) },
 			Values:  map[string]any{"path": fileMotd},
 		}, {
-			Name: "a directory", Fails: "/srv is a directory, not a file", Values: map[string]any{"path": "/srv"},
+			Name: "a directory", Fails: "/srv is a directory, not a file", Hint: `absent "/srv" { force = true }`, Values: map[string]any{"path": "/srv"},
 		},
 		{Name: "no path", Wrong: "required", Values: map[string]any{}},
 		{Name: "relative path", Wrong: "no absolute path", Values: map[string]any{"path": "etc/motd"}},

@@ -98,7 +98,7 @@ func TestGitFails(t *testing.T) {
 				t.Fatal(err)
 			}
 		}, Values: gitValues(map[string]any{"user": "www-data"}), Fails: "belongs to alice, and git is to run as www-data"},
-		{Name: "no directory", Values: gitValues(map[string]any{"path": "/none/site"}), Fails: "the directory /none is not there"},
+		{Name: "no directory", Values: gitValues(map[string]any{"path": "/none/site"}), Fails: "the directory /none is not there", Hint: `directory "/none" {}`},
 		{Name: "no repository", Values: gitValues(map[string]any{"url": "https://example.test/none.git"}), Fails: "fatal: repository not found"},
 		{Name: "no such name", Values: gitValues(map[string]any{"ref": "no"}), Fails: `has no branch or tag "no"`},
 		{Name: "two of a name", Values: gitValues(map[string]any{"ref": "both"}), Fails: "write refs/heads/both or refs/tags/both"},

@@ -101,10 +101,10 @@ func TestMarkedBlockFails(t *testing.T) {
 		fails("twice", block+block, "the lines 1 and 4 both begin it"),
 		fails("the wrong way round", "# tenet: end \"b\"\n# tenet: begin \"b\"\n", "line 1 ends it before line 2 begins it"),
 		fails("too large", strings.Repeat("a", host.InlineLimit), "more than the 1048576 that are edited in place"),
-		{Name: "no file", Values: markedBlockValues("x"), Fails: "(create = true creates the file)"},
-		{Name: "no directory", Values: markedBlockValues("x", "path", "/no/where", "create", true), Fails: "the directory /no is not there"},
+		{Name: "no file", Values: markedBlockValues("x"), Fails: "is not there", Hint: "create = true"},
+		{Name: "no directory", Values: markedBlockValues("x", "path", "/no/where", "create", true), Fails: "the directory /no is not there", Hint: `directory "/no" {}`},
 		{
-			Name: "a symbolic link", Values: markedBlockValues("x"), Fails: "is a symlink, not a file",
+			Name: "a symbolic link", Values: markedBlockValues("x"), Fails: "is a symlink, not a file", Hint: "the path that it leads to",
 			Prepare: func(t *testing.T, h host.Host) { fake.Link(t, h, "/etc/passwd", markedBlockConf) },
 		},
 		wrong("a mark in the content", "its line 2 is a mark of a block", markedBlockValues("y\n# tenet: end \"b\"\n")),

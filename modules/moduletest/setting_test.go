@@ -208,7 +208,7 @@ func TestSettingFails(t *testing.T) {
 		fails("toml", "a = 1\na = 2\n", "a", "3", "is no toml file"),
 		fails("toml", "[[a]]\nb = 1\n", "a.b", "3", "there is no map"),
 		fails("toml", "[a]\nb = 1\n", "a", "3", "without touching anything else"),
-		{Name: "no file", Values: settingValues("ini", "a", "b"), Fails: "(create = true creates the file)"},
+		{Name: "no file", Values: settingValues("ini", "a", "b"), Fails: "is not there", Hint: "create = true"},
 		wrong("does not tell how it is written", settingValues("txt", "a", "b")),
 		wrong("a section and a name", settingValues("ini", "a.b.c", "d")),
 		wrong("an empty name", settingValues("ini", "a.", "d")),

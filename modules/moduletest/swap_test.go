@@ -96,7 +96,7 @@ func TestSwap(t *testing.T) {
 		{Name: "another file, absent", Values: swapValues("/etc/passwd"), Ensure: states.Absent},
 		{Name: "a directory", Values: swapValues("/etc", "size", "1M"), Fails: "is a directory"},
 		{Name: "no size", Values: swapValues("/var/swap"), Fails: "size: it is required for a new file"},
-		{Name: "no directory", Values: swapValues("/none/swap", "size", "1M"), Fails: "the directory /none is not there"},
+		{Name: "no directory", Values: swapValues("/none/swap", "size", "1M"), Fails: "the directory /none is not there", Hint: `directory "/none" {}`},
 		{Name: "no device", Values: swapValues("/dev/none"), Fails: "no device /dev/none"},
 		{Name: "in a directory of another account", Values: swapValues("/srv/app/sub/swap", "size", "1M"), Fails: "the directory /srv/app belongs to the user alice", Prepare: func(t *testing.T, h host.Host) {
 			fake.Dir(t, h, "/srv/app/sub", 0o755)

@@ -59,7 +59,7 @@ func TestSymlink(t *testing.T) {
 		},
 		{Name: "a file", Fails: "is a file, not a symbolic link", Values: map[string]any{"path": "/etc/passwd", "target": "x"}},
 		{Name: "a directory", Fails: "is a directory", Values: map[string]any{"path": "/srv", "target": "x", "replace": true}},
-		{Name: "missing directory", Fails: "the directory /no is not there", Values: map[string]any{"path": "/no/link", "target": "x"}},
+		{Name: "missing directory", Fails: "the directory /no is not there", Hint: `directory "/no" {}`, Values: map[string]any{"path": "/no/link", "target": "x"}},
 		{Name: "no target", Fails: "required", Values: map[string]any{"path": "/etc/link"}},
 		{Name: "unknown owner", Fails: "no user named", Values: map[string]any{"path": "/etc/link", "target": "x", "owner": "nobody-here"}},
 		{Name: "empty target", Wrong: "empty path", Values: map[string]any{"path": "/etc/link", "target": ""}},

@@ -215,7 +215,7 @@ func TestTree(t *testing.T) {
 func TestTreeFails(t *testing.T) {
 	t.Parallel()
 	statestest.Run(t, statestest.Suite{Module: tree.Module, Host: plainHost, Site: treeSite(), Cases: []statestest.Case{
-		{Name: "no parent", Values: treeWith("path", "/no/where"), Fails: "the directory /no is not there"},
+		{Name: "no parent", Values: treeWith("path", "/no/where"), Fails: "the directory /no is not there", Hint: `directory "/no" {}`},
 		{Name: "a file", Values: treeWith("path", "/etc/passwd"), Fails: "/etc/passwd is a file, not a directory"},
 		{
 			Name: "a link", Values: treeWith(), Fails: "/srv/www is a symlink, not a directory",
@@ -224,7 +224,7 @@ func TestTreeFails(t *testing.T) {
 				fake.Link(t, h, "/srv/other", treeRoot)
 			},
 		}, {
-			Name: "a directory in the way", Values: treeWith(), Fails: "/srv/www/index.html is a directory with something in it, and shall be a file (purge = true removes it)",
+			Name: "a directory in the way", Values: treeWith(), Fails: "/srv/www/index.html is a directory with something in it, and shall be a file", Hint: "purge = true",
 			Prepare: func(t *testing.T, h host.Host) { fake.Put(t, h, treeRoot+"/index.html/x", "", 0o644) },
 		}, {
 			Name: "something excluded in the way", Values: treeWith("purge", true, "exclude", []string{"x"}), Fails: "with something in it that is excluded",

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/modules/internal/check"
 	"github.com/tenetcm/tenet/modules/internal/systemd"
 	"github.com/tenetcm/tenet/runtime/host"
@@ -212,7 +213,7 @@ func possible(name string, have, want Service) error {
 	isMasked := isMasked(have.status) || have.status.Load == "masked"
 	switch {
 	case isMasked && !equals(want.Masked, false) && (equals(want.Enabled, true) || equals(want.Running, true)):
-		return fmt.Errorf("%s is masked (masked = false lifts that)", name)
+		return &diag.HintError{Message: name + " is masked", Hint: "masked = false lifts that"}
 	case equals(want.Enabled, true) && slices.Contains([]string{"static", "indirect"}, have.status.Enablement):
 		return fmt.Errorf("%s cannot be enabled: its unit file has no [Install] section, so other units start it", name)
 	}

@@ -207,7 +207,7 @@ func (s Setting) load(h host.Reader) (*settingsFile, error) {
 }
 
 // save writes the new text of a file.
-func (s Setting) save(ctx context.Context, h host.Writer, l *settingsFile, text string) error {
+func (s Setting) save(ctx context.Context, h host.Host, l *settingsFile, text string) error {
 	return lines.Parse(l.mark+text).Save(ctx, h, s.Path, host.Meta{})
 }
 
@@ -246,7 +246,7 @@ func write(ctx context.Context, h host.Host, _ *Setting, want Setting) error {
 	case errors.Is(err, fs.ErrNotExist) && create:
 		d.document, err = want.parse("")
 	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("%w (create = true creates the file)", err)
+		return lines.MissingError(want.Path, err)
 	}
 	if err != nil {
 		return err

@@ -5,7 +5,6 @@ package sudoers
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"slices"
 	"strings"
@@ -131,7 +130,7 @@ func read(ctx context.Context, h host.Host, want Sudoers) (*Sudoers, error) {
 	case err != nil:
 		return nil, err
 	case info.Kind != host.Regular:
-		return nil, fmt.Errorf("%s is a %s, not a file", want.path(), info.Kind)
+		return nil, states.WrongKindError(want.path(), info.Kind, "file")
 	}
 	wanted := host.Content{}
 	if want.Content != nil {
@@ -158,10 +157,7 @@ func write(ctx context.Context, h host.Host, have *Sudoers, want Sudoers) error 
 
 func put(ctx context.Context, h host.Host, want Sudoers) error {
 	err := h.WriteFile(ctx, want.path(), *want.Content, host.Meta{Mode: new(mode), UID: new(0), GID: new(0)})
-	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("the directory %s is not there: %w", dir, err)
-	}
-	return err
+	return states.DirectoryError(h, dir, err)
 }
 
 func remove(ctx context.Context, h host.Host, have Sudoers) error {

@@ -15,6 +15,7 @@ import (
 	"github.com/tenetcm/tenet/modules/internal/fstab"
 	"github.com/tenetcm/tenet/modules/internal/process"
 	"github.com/tenetcm/tenet/runtime/host"
+	"github.com/tenetcm/tenet/states"
 )
 
 // content is what a file or a device holds.
@@ -102,12 +103,10 @@ func canMake(h host.Host, want Swap) error {
 	}
 	info, err := h.Lstat(path.Dir(want.Path))
 	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("the directory %s is not there: %w", path.Dir(want.Path), err)
-	case err == nil && info.Kind == host.Other:
-		return fmt.Errorf("%s is no directory", path.Dir(want.Path))
 	case err != nil:
-		return err
+		return states.DirectoryError(h, path.Dir(want.Path), err)
+	case info.Kind == host.Other:
+		return fmt.Errorf("%s is no directory", path.Dir(want.Path))
 	}
 	return refuseShared(h, want.Path)
 }

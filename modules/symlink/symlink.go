@@ -5,11 +5,11 @@ package symlink
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"path"
 	"strings"
 
+	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/modules/internal/check"
 	"github.com/tenetcm/tenet/modules/internal/claim"
 	"github.com/tenetcm/tenet/modules/internal/owner"
@@ -69,9 +69,9 @@ func read(_ context.Context, h host.Host, want Symlink) (*Symlink, error) {
 	case info.Kind == host.Regular && want.Replace != nil && *want.Replace:
 		return nil, nil
 	case info.Kind == host.Regular:
-		return nil, fmt.Errorf("%s is a file, not a symbolic link: replace = true puts the link in its place", want.Path)
+		return nil, &diag.HintError{Message: want.Path + " is a file, not a symbolic link", Hint: "replace = true puts the link in its place"}
 	case info.Kind != host.Symlink:
-		return nil, fmt.Errorf("%s is a %s, not a symbolic link", want.Path, info.Kind)
+		return nil, states.WrongKindError(want.Path, info.Kind, "symbolic link")
 	}
 	target, err := h.ReadLink(want.Path)
 	if err != nil {
@@ -96,11 +96,7 @@ func write(_ context.Context, h host.Host, have *Symlink, want Symlink) error {
 	if have != nil && *have.Target == *want.Target {
 		return h.SetMeta(want.Path, meta)
 	}
-	err = h.Symlink(*want.Target, want.Path, meta)
-	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("the directory %s is not there: %w", path.Dir(want.Path), err)
-	}
-	return err
+	return states.DirectoryError(h, path.Dir(want.Path), h.Symlink(*want.Target, want.Path, meta))
 }
 
 func remove(_ context.Context, h host.Host, have Symlink) error { return h.Remove(have.Path) }

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"syscall"
 
+	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/runtime/host"
 )
 
@@ -16,6 +17,8 @@ type failure struct {
 	Path    text     `json:"path,omitempty"`
 	Errno   int      `json:"errno,omitempty"`
 	Is      []string `json:"is,omitempty"`
+	Code    string   `json:"code,omitempty"` // of a *diag.HintError
+	Hint    string   `json:"hint,omitempty"`
 
 	Service *text  `json:"service,omitempty"` // of a *host.ServiceError
 	Said    []byte `json:"said,omitempty"`
@@ -50,7 +53,7 @@ func failureOf(err error) *failure {
 	if at, ok := err.(*fs.PathError); ok {
 		f.Op, f.Path, err = at.Op, text(at.Path), at.Err
 	}
-	f.Message = err.Error()
+	f.Message, f.Code, f.Hint = err.Error(), diag.CodeOf(err), diag.HintOf(err)
 	if errno, ok := errors.AsType[syscall.Errno](err); ok {
 		f.Errno = int(errno)
 	}
@@ -83,6 +86,9 @@ func (f *failure) error() error {
 			}
 		}
 		err = told
+	}
+	if f.Code != "" || f.Hint != "" {
+		err = &diag.HintError{Code: f.Code, Hint: f.Hint, Err: err}
 	}
 	if f.Op != "" {
 		err = &fs.PathError{Op: f.Op, Path: string(f.Path), Err: err}

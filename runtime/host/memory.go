@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/runtime/host/links"
 )
 
@@ -206,6 +207,12 @@ var errNoArgv = errors.New("there is no program to start: argv is empty")
 type noProgram struct{ name string }
 
 func (e *noProgram) Error() string { return fmt.Sprintf("there is no program %q", e.name) }
+
+// Unwrap gives the advice.
+func (e *noProgram) Unwrap() error {
+	return &diag.HintError{Code: "not_found", Message: e.Error(), Hint: "declare before it what brings the program, such as a package; " +
+		"one outside of /usr/local/sbin, /usr/local/bin, /usr/sbin, /usr/bin, /sbin and /bin needs its whole path"}
+}
 
 // Is makes it an fs.ErrNotExist.
 func (e *noProgram) Is(target error) bool { return target == fs.ErrNotExist }

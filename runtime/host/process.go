@@ -200,22 +200,3 @@ func (l *Local) lookProgram(name string, env []string) (string, error) {
 	}
 	return "", &noProgram{name}
 }
-
-// explain says why a program could not be started: the kernel's answer alone
-// does not tell a missing program from a missing directory or interpreter.
-func (l *Local) explain(cmd *exec.Cmd, err error) error {
-	if !errors.Is(err, fs.ErrNotExist) {
-		return withoutPath(err)
-	}
-	if info, dirErr := l.follow(cmd.Dir); dirErr != nil || info.Kind != Directory {
-		return fmt.Errorf("the working directory %s is not there: %w", cmd.Dir, withoutPath(err))
-	}
-	program := cmd.Path
-	if !strings.HasPrefix(program, "/") {
-		program = joinPath(cmd.Dir, program)
-	}
-	if l.executable(program) {
-		return fmt.Errorf("the interpreter of %s is not there: %w", program, withoutPath(err))
-	}
-	return &noProgram{cmd.Path}
-}

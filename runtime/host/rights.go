@@ -73,16 +73,16 @@ type Refusal struct {
 	Path string // what is to be changed
 	// Denied is what the user may not do, after "may not": "write /srv/a".
 	Denied string
-	// Obstacle is what stands in the way of everybody, with its cure; empty: it
-	// is the user who lacks a right.
-	Obstacle string
+	// Obstacle is what stands in the way of everybody; empty: it is the user who lacks a
+	// right. Code is its word for programs, Cure what removes it.
+	Obstacle, Code, Cure string
 }
 
 // Reason tells it to a person. Who is the subject of the sentence, such as
 // "this user".
 func (r *Refusal) Reason(who string) string {
 	if r.Obstacle != "" {
-		return r.Obstacle
+		return r.Obstacle + " (" + r.Cure + ")"
 	}
 	return who + " may not " + r.Denied + "; run as root to know"
 }

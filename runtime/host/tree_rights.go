@@ -104,11 +104,13 @@ func (t *tree) flagRefusalAt(path string, at *place) *Refusal {
 }
 
 func flagRefusal(path, what, flag, letter, of string) *Refusal {
-	return &Refusal{Path: path, Obstacle: fmt.Sprintf("%s is %s (chattr -%s %s makes it changeable)", what, flag, letter, of)}
+	return &Refusal{Path: path, Code: "immutable",
+		Obstacle: fmt.Sprintf("%s is %s", what, flag), Cure: fmt.Sprintf("chattr -%s %s makes it changeable", letter, of)}
 }
 
 func readOnlyRefusal(path string) *Refusal {
-	return &Refusal{Path: path, Obstacle: path + " is on a file system that is mounted read-only (mount it read-write first)"}
+	return &Refusal{Path: path, Code: "read_only",
+		Obstacle: path + " is on a file system that is mounted read-only", Cure: "mount it read-write first"}
 }
 
 // mayMake says why something new may not be put into a directory with this owner

@@ -54,6 +54,8 @@ type Case struct {
 	Wrong string
 	// Fails is a text in the error with which the part fails on the host.
 	Fails string
+	// Hint is a text in the advice that this error has.
+	Hint string
 	// Unknown is the name in Values that is no attribute, which Wrong is about.
 	Unknown string
 	// Partial: a failure may leave changes on the host.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/runtime/host"
 	"github.com/tenetcm/tenet/states"
 )
@@ -61,6 +62,9 @@ func (r *runner) fail() {
 		r.t.Fatalf("it did not fail")
 	}
 	r.expect(done.err, r.c.Fails)
+	if hint := diag.HintOf(done.err); !strings.Contains(hint, r.c.Hint) {
+		r.t.Errorf("the hint is %q, without %q", hint, r.c.Hint)
+	}
 	if !r.c.Partial {
 		compareTrees(r.t, "a failure changed the host", before, snapshot(r.t, h))
 	}

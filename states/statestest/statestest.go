@@ -59,6 +59,8 @@ type Case struct {
 	Wrong string
 	// Fails is a text in the error with which the part fails on the host.
 	Fails string
+	// Hint is a text in the advice that this error has.
+	Hint string
 	// Unknown is the name in Values that is no attribute, which Wrong is about.
 	Unknown string
 	// Partial: a failure may leave changes on the host.
@@ -113,7 +115,7 @@ func (s Suite) plain(t *testing.T) conformance.Suite {
 func (c Case) plain(t *testing.T) conformance.Case {
 	out := conformance.Case{
 		Name: c.Name, Values: c.Values, Ensure: c.Ensure,
-		Wrong: c.Wrong, Fails: c.Fails, Unknown: c.Unknown, Partial: c.Partial, OnlyOnHost: c.OnlyOnHost,
+		Wrong: c.Wrong, Fails: c.Fails, Hint: c.Hint, Unknown: c.Unknown, Partial: c.Partial, OnlyOnHost: c.OnlyOnHost,
 		Action: c.Action, Changes: c.Changes, Acts: c.Acts, Repeats: c.Repeats, Stays: c.Stays,
 	}
 	if c.Prepare != nil {

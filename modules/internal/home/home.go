@@ -11,6 +11,7 @@ import (
 	"path"
 	"strings"
 
+	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/modules/internal/check"
 	"github.com/tenetcm/tenet/modules/internal/lines"
 	"github.com/tenetcm/tenet/runtime/host"
@@ -90,7 +91,8 @@ func checkTrust(h host.Reader, u host.User) error {
 	info, err := h.Lstat(resolved)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("%s, the home directory of %s, is not there: %w", home, u.Name, err)
+		return &diag.HintError{Code: "not_found", Message: fmt.Sprintf("%s, the home directory of %s, is not there", home, u.Name), Err: err,
+			Hint: fmt.Sprintf("a user part makes it for a new user, but for system accounts; else declare before it: directory %q, with owner = %q and mode = \"0700\"", home, u.Name)}
 	case err != nil:
 		return err
 	case info.Kind != host.Directory:

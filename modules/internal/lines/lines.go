@@ -12,8 +12,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/modules/internal/check"
 	"github.com/tenetcm/tenet/runtime/host"
+	"github.com/tenetcm/tenet/states"
 )
 
 // Text is a file as its lines.
@@ -35,7 +37,7 @@ func Whole(h host.Reader, name string) (string, host.Info, error) {
 		return "", info, err
 	}
 	if info.Kind != host.Regular {
-		return "", info, fmt.Errorf("%s is a %s, not a file", name, info.Kind)
+		return "", info, states.WrongKindError(name, info.Kind, "file")
 	}
 	content, err := host.CopyContent(context.Background(), h, name, info) // no more than what is edited is read
 	if err != nil {
@@ -79,21 +81,23 @@ func LoadToWrite(h host.Reader, name string, create *bool) (Text, error) {
 	if check.True(create) {
 		return nil, nil
 	}
-	return nil, fmt.Errorf("%w (create = true creates the file)", err)
+	return nil, MissingError(name, err)
+}
+
+// MissingError says that a file to be edited is not there, and may not be created.
+func MissingError(name string, err error) error {
+	return &diag.HintError{Code: "not_found", Message: fmt.Sprintf("the file %s is not there", name), Err: err,
+		Hint: "declare before it what brings the file, or create it with create = true"}
 }
 
 // Save writes the file. Its directory must be there.
-func (t Text) Save(ctx context.Context, h host.Writer, name string, m host.Meta) error {
-	err := h.WriteFile(ctx, name, host.Text(t.String()), m)
-	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("the directory %s is not there: %w", path.Dir(name), err)
-	}
-	return err
+func (t Text) Save(ctx context.Context, h host.Host, name string, m host.Meta) error {
+	return states.DirectoryError(h, path.Dir(name), h.WriteFile(ctx, name, host.Text(t.String()), m))
 }
 
 // SaveOrRemove is Save, but a file without any text is removed: one of those that
 // hold only what parts have put into them.
-func (t Text) SaveOrRemove(ctx context.Context, h host.Writer, name string) error {
+func (t Text) SaveOrRemove(ctx context.Context, h host.Host, name string) error {
 	if strings.TrimSpace(t.String()) == "" {
 		return h.Remove(name)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/tenetcm/tenet/modules/internal/home"
 	"github.com/tenetcm/tenet/runtime/host"
+	"github.com/tenetcm/tenet/states"
 )
 
 // Place is where the administrator's own unit files are: the machine's, or an
@@ -65,7 +66,7 @@ func (p Place) Read(name string) (host.Content, bool, error) {
 		}
 		return host.Content{}, false, err
 	case info.Kind != host.Regular:
-		return host.Content{}, false, fmt.Errorf("%s is a %s, not a file", at, info.Kind)
+		return host.Content{}, false, states.WrongKindError(at, info.Kind, "file")
 	}
 	content, err := host.CopyContent(context.Background(), p.host, at, info) // a large one is no unit file, and not read
 	return content, err == nil, err
@@ -110,7 +111,7 @@ func (p Place) parents(dir string) error {
 			return err
 		}
 		if at == p.home {
-			return fmt.Errorf("the home %s is not there", p.home)
+			return states.DirectoryError(p.host, p.home, err)
 		}
 		missing = append(missing, at)
 	}

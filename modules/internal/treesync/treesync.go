@@ -222,7 +222,7 @@ func newReading(w Wanted) *comparison {
 
 func notDirectory(h host.Host, name string, err error) error {
 	if info, lerr := h.Lstat(name); lerr == nil && info.Kind != host.Directory {
-		return fmt.Errorf("%s is a %s, not a directory", name, info.Kind)
+		return states.WrongKindError(name, info.Kind, "directory")
 	}
 	return err
 }
@@ -349,7 +349,8 @@ func (r *comparison) inTheWay(want, is *host.TreeEntry, f *Found) error {
 		below := func(e host.TreeEntry) bool { return strings.HasPrefix(e.Name, want.Name+"/") }
 		for _, e := range f.entries {
 			if !r.Purge && below(e) {
-				return fmt.Errorf("%s is a directory with something in it, and shall be a %s (purge = true removes it)", Shown(at), want.Kind)
+				return &diag.HintError{Hint: "purge = true removes it",
+					Message: fmt.Sprintf("%s is a directory with something in it, and shall be a %s", Shown(at), want.Kind)}
 			}
 		}
 	}

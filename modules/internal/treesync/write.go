@@ -2,7 +2,6 @@ package treesync
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io/fs"
 	"path"
@@ -12,6 +11,7 @@ import (
 	"github.com/tenetcm/tenet/modules/internal/owner"
 	"github.com/tenetcm/tenet/runtime/fault"
 	"github.com/tenetcm/tenet/runtime/host"
+	"github.com/tenetcm/tenet/states"
 )
 
 // writing is one Write.
@@ -63,11 +63,7 @@ func makeRoot(h host.Host, w Wanted, meta host.Meta) error {
 		mode = w.Entries[0].Mode
 	}
 	meta.Mode = &mode
-	err := h.Mkdir(w.Path, meta)
-	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("the directory %s is not there: %w", path.Dir(w.Path), err)
-	}
-	return err
+	return states.DirectoryError(h, path.Dir(w.Path), h.Mkdir(w.Path, meta))
 }
 
 // Remove takes away what Compare has seen, and the directory if nothing else is
