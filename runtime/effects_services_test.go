@@ -113,3 +113,31 @@ func TestRestartOfAServiceThatMayBeThere(t *testing.T) {
 		`state.after.file["/var/log/app.log"]`: "no change maybe (unchanged as things are; after state.after.restart.app, which is not certain)",
 	})
 }
+
+// A command that writes the links by which SysV starts a service may enable it, and no other.
+func TestLinksOfRunlevels(t *testing.T) {
+	h, err := simulated.New(t.Context(), simulated.Machine{
+		Services: map[string]simulated.Service{"app": {}, "other": {}}, Commands: []simulated.Command{{Name: "good"}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan(t, h, `
+	command "links" {
+	  argv   = ["good"]
+	  writes = ["/etc/rc2.d/S01app"]
+	}
+	state "after" {
+	  require = [command.links]
+	  service "app" {
+	    enabled = true
+	  }
+	  service "other" {
+	    enabled = true
+	  }
+	}
+	`).want(t, map[string]string{
+		"state.after.service.app":   "update maybe (after command.links, whose effects cannot be foreseen)",
+		"state.after.service.other": "update",
+	})
+}

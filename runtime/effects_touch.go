@@ -145,13 +145,22 @@ func (f *effects) touchesService(x *effect, name string) bool {
 func mayBeOfUnit(rest, unit string) bool {
 	stem, _, isInstance := strings.Cut(unit, "@")
 	names := strings.Split(rest, "/")
-	if n := len(names) - 1; n > 0 && names[n] == "*" && isUnitFile(names[n-1]) {
+	if n := len(names) - 1; n > 0 && names[n] == "*" && (isUnitFile(names[n-1]) || scriptOf(names[n-1]) != names[n-1]) {
 		names = names[:n] // nothing is below a file
 	}
 	return slices.ContainsFunc(names, func(name string) bool {
 		return strings.ContainsAny(name, wildcards) || name == "service.d" || strings.TrimSuffix(name, ".d") == unit ||
-			name == strings.TrimSuffix(unit, ".service") || isInstance && strings.HasPrefix(name, stem+"@")
+			scriptOf(name) == strings.TrimSuffix(unit, ".service") || isInstance && strings.HasPrefix(name, stem+"@")
 	})
+}
+
+// scriptOf gives the name of a SysV script, also of a link that starts or stops it in a runlevel,
+// such as S01cron.
+func scriptOf(name string) string {
+	if ok, err := path.Match("[SK][0-9][0-9]?*", name); ok && err == nil {
+		return name[len("S01"):]
+	}
+	return name
 }
 
 // isUnitFile reports whether a name is one of a unit's file, or of a link to one, and of no
