@@ -116,7 +116,7 @@ func value(arg any) (any, error) {
 	case v.Kind() == reflect.String:
 		return text(v.String())
 	case v.Kind() == reflect.Slice && v.Type().Elem().Kind() == reflect.Uint8:
-		return bytes(v.Bytes())
+		return data(v.Bytes())
 	}
 	return nil, fmt.Errorf("a store keeps no value of type %T", arg)
 }
@@ -133,8 +133,8 @@ func text(s string) (any, error) {
 	return s, nil
 }
 
-// bytes are nil only where NULL is meant: an empty slice stays empty.
-func bytes(b []byte) (any, error) {
+// data is nil only where NULL is meant: an empty slice stays empty.
+func data(b []byte) (any, error) {
 	switch {
 	case len(b) > MaxValue:
 		return nil, fmt.Errorf("a value of %d bytes is too long: %d may be kept", len(b), MaxValue)

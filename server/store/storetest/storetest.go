@@ -35,6 +35,8 @@ func Run(t *testing.T, place func(testing.TB) Place) {
 		"never":      never,
 		"closed":     closed,
 		"terms":      terms,
+		"backups":    func(t *testing.T, p Place) { backups(t, p, place(t)) },
+		"kept out":   func(t *testing.T, p Place) { refusedBackups(t, p, place(t)) },
 		"deposed":    deposed,
 		"migrations": migrations,
 		"versions":   versions,
