@@ -109,6 +109,7 @@ var imports = []struct {
 	{"server/store/storetest", []string{"lang/diag", "runtime/fault", "server/store"}, nil},
 	{"server/contents", []string{"internal/atomicfile", "lang/diag", "runtime/fault", "server/store"}, []string{"server/contents/contentstest", "server/store/sqlite"}},
 	{"server/contents/contentstest", []string{"runtime/fault", "server/contents"}, nil},
+	{"server/store/postgres", []string{"lang/diag", "runtime/fault", "server/store"}, []string{"server/contents", "server/contents/contentstest", "server/store/sqlite", "server/store/storetest"}},
 	{"server/store/open", []string{"lang/diag", "server/store", "server/store/postgres", "server/store/sqlite"}, nil},
 	{"server/store/*", []string{"lang/diag", "runtime/fault", "server/store"}, []string{"server/store/storetest"}},
 	// A component is tried out as it is used: compiled, and applied in memory.

@@ -15,6 +15,7 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -72,9 +73,19 @@ func (s *server) run(t testing.TB, name string, args ...string) {
 	}
 }
 
+// start also starts one again that was killed, of which something may still be about to end.
 func (s *server) start(t testing.TB) {
 	t.Helper()
-	s.run(t, "pg_ctl", "-D", s.dir+"/data", "-w", "-l", s.dir+"/log", "-o", "-k "+s.dir+" -c listen_addresses=''", "start")
+	var out []byte
+	for range 50 {
+		var err error
+		if out, err = s.command("pg_ctl", "-D", s.dir+"/data", "-w", "-l", s.dir+"/log", "-o", "-k "+s.dir+" -c listen_addresses=''", "start").CombinedOutput(); err == nil {
+			return
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	log, _ := os.ReadFile(s.dir + "/log")
+	t.Fatalf("%s\n%s", out, log)
 }
 
 func (s *server) url(database string) string {
@@ -123,4 +134,21 @@ func must(t testing.TB, err error) {
 func TestSuite(t *testing.T) {
 	s := newServer(t)
 	storetest.Run(t, s.place)
+}
+
+// kill ends the server and all processes of it at once.
+func (s *server) kill(t testing.TB) {
+	t.Helper()
+	pid, err := os.ReadFile(s.dir + "/data/postmaster.pid")
+	must(t, err)
+	first, _, _ := strings.Cut(string(pid), "\n")
+	children, err := os.ReadFile("/proc/" + first + "/task/" + first + "/children")
+	must(t, err)
+	for _, name := range append([]string{first}, strings.Fields(string(children))...) {
+		n, err := strconv.Atoi(name)
+		must(t, err)
+		if err := syscall.Kill(n, syscall.SIGKILL); err != nil && err != syscall.ESRCH {
+			t.Error(err)
+		}
+	}
 }

@@ -19,6 +19,8 @@ type Place struct {
 	Steal func(testing.TB)
 	// Crash ends all that was opened, as kill -9 does. nil: only a process of its own can be ended so.
 	Crash func(testing.TB)
+	// Remove takes the place away, where it does not go with its test.
+	Remove func()
 }
 
 // Run runs the suite. Each place is new, and goes with its test.
