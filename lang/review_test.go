@@ -6,6 +6,7 @@ import (
 	"path"
 	"slices"
 	"testing"
+	"testing/fstest"
 
 	"github.com/tenetcm/tenet/lang"
 	"github.com/tenetcm/tenet/lang/diag"
@@ -66,5 +67,24 @@ func TestExamplesAreCleanWhenReviewed(t *testing.T) {
 				t.Errorf("%s/%s: %s", what, name, d.Error())
 			}
 		}
+	}
+}
+
+// A name within Jinja's braces is one mistake: that nothing uses the variable is not said besides.
+func TestBracesUseWhatTheyMean(t *testing.T) {
+	site, list := lang.Load(fstest.MapFS{"site.hcl": {Data: []byte(`
+	variable "domain" { default = "a.test" }
+	variable "port" { default = 80 }
+	variable "other" { default = 1 }
+	file "/etc/app.conf" { content = "{{ domain }}" }
+	file "/etc/port.conf" { content = "{{ var.port }}" }
+	`)}}, lang.Options{Registry: modules.Standard()})
+	var texts []string
+	for _, d := range append(list, site.Review(t.Context(), lang.Target{})...) {
+		texts = append(texts, d.Summary)
+	}
+	want := []string{"{{ domain }} is plain text here", "{{ var.port }} is plain text here", `nothing uses the variable "other"`}
+	if !slices.Equal(texts, want) {
+		t.Errorf("it says %q, want %q", texts, want)
 	}
 }

@@ -69,6 +69,9 @@ type Attribute struct {
 	OfUser    bool `json:"of_user,omitempty"`
 	OfGroup   bool `json:"of_group,omitempty"`
 	Sensitive bool `json:"sensitive,omitempty"`
+	// Public marks what stands on the host in a file that every account can read, whatever
+	// the site says.
+	Public bool `json:"-"`
 	// Package, Setting and Service mark the name of a package that the part sets up, of a
 	// parameter of the kernel, and of a service: in the host's records of these it looks for
 	// that one only.

@@ -98,6 +98,8 @@ func newAttribute(field reflect.StructField, tag string) (Attribute, error) {
 			a.OfDirectory = true
 		case "sensitive":
 			a.Sensitive = true
+		case "public":
+			a.Public = true
 		case "set":
 			a.Kind = KindSet
 		default:

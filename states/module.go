@@ -153,6 +153,7 @@ type Schema struct {
 //	device    the name of a network device that the part sets up
 //	on_device the name of a network device that the part needs
 //	user      the name of a user that the part sets up; group: of a group
+//	public    it stands on the host in a file that every account can read
 //	of_user   the name of a user that has to be there for it; of_group: of a group
 //	package   the name of a package that the part sets up
 //	setting   the name of a parameter of the kernel that it sets

@@ -9,9 +9,14 @@ import (
 )
 
 // exposedSecrets warns of secrets that a part hands to every account of the host: in the
-// arguments of a program, and in a file that others may read.
+// arguments of a program, and in files that others may read.
 func exposedSecrets(part *states.PartDeclaration, in PartInput) (l diag.List) {
 	for _, a := range in.Attributes {
+		if schema := in.Module.Attribute(a.Name); schema != nil && schema.Public {
+			if _, sensitive := Split(a.Value); sensitive {
+				l.Add(publicSecret(a))
+			}
+		}
 		switch a.Name {
 		case "argv", "shell":
 			if _, sensitive := Split(a.Value); sensitive {
@@ -29,4 +34,10 @@ func exposedSecrets(part *states.PartDeclaration, in PartInput) (l diag.List) {
 		}
 	}
 	return l
+}
+
+// publicSecret warns of a secret in an attribute that the host keeps in a file for all.
+func publicSecret(a Attribute) diag.Diagnostic {
+	return diag.Diagnostic{Severity: diag.Warning, Summary: a.Name + ": a secret stands in a file that every account of the host can read", Range: a.Range,
+		Hint: "keep the secret in a file part of its own, which only its owner can read, and name that file here; nonsensitive(…) says that it may be known"}
 }

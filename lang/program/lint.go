@@ -134,10 +134,16 @@ func (w *walker) jinjaName(root, next string) string {
 		whole += "." + next
 	}
 	switch root {
-	case "var", "local", "fact", "param", "each":
+	case "var", "local", "param":
+		w.site.uses.count(w.scope, root, next)
+		return "write ${" + whole + "}"
+	case "fact", "each":
 		return "write ${" + whole + "}"
 	}
 	if meant := w.candidates(root); len(meant) > 0 {
+		if kind, name, ok := strings.Cut(meant[0], "."); ok { // one warning is enough
+			w.site.uses.count(w.scope, kind, name)
+		}
 		return "write ${" + meant[0] + strings.TrimPrefix(whole, root) + "}"
 	}
 	if advice, ok := foreign.Value(root, next); ok && advice.Detail != "" {

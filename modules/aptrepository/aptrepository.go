@@ -20,7 +20,7 @@ import (
 // managed.
 type Repository struct {
 	Name          string         `state:"name,key" doc:"Name of the file in /etc/apt/sources.list.d, without .sources: letters, digits, \"_\", \"-\" and \".\"."`
-	URIs          []string       `state:"uris,present" doc:"Where the packages are, such as \"https://deb.example.org/debian\"."`
+	URIs          []string       `state:"uris,present,public" doc:"Where the packages are, such as \"https://deb.example.org/debian\"."`
 	Suites        []string       `state:"suites,present" doc:"Releases, such as \"bookworm\"; or an exact directory below the URI, which ends in \"/\"."`
 	Components    []string       `state:"components" doc:"Sections, such as \"main\"; none where the suite is a directory."`
 	Types         []string       `state:"types" doc:"What to fetch: \"deb\" for packages, which a new source has, and \"deb-src\" for sources of packages."`

@@ -25,9 +25,9 @@ import (
 type Cron struct {
 	Name     string            `state:"name,key" doc:"Name of the job's file in /etc/cron.d: letters, digits, - and _. cron passes over others."`
 	Schedule *string           `state:"schedule,present" doc:"When: minute, hour, day of month, month, day of week, such as \"30 4 * * mon-fri\", or one of @reboot, @hourly, @daily, @weekly, @monthly, @yearly."`
-	Command  *string           `state:"command,present" doc:"One line for the shell, at most 998 characters. A percent sign is one."`
+	Command  *string           `state:"command,present,public" doc:"One line for the shell, at most 998 characters. A percent sign is one."`
 	User     *string           `state:"user,of_user" doc:"The account that it runs as."`
-	Env      map[string]string `state:"env" doc:"Variables, such as MAILTO, PATH or SHELL. All users of the host can read them in the file."`
+	Env      map[string]string `state:"env,public" doc:"Variables, such as MAILTO, PATH or SHELL. All users of the host can read them in the file."`
 
 	text   string // of the file that is there
 	unsafe string // why cron passes over that file; empty: it does not

@@ -20,7 +20,7 @@ type Mount struct {
 	Path    string   `state:"path,key,path" doc:"Absolute path of the directory that it is mounted on. A missing one is made; a file is only possible for a bind mount."`
 	Source  *string  `state:"source,present,path" doc:"What is mounted: a device, UUID=…, LABEL=…, PARTUUID=…, PARTLABEL=…, a share such as \"nas:/export\", the directory of a bind mount, or any word for a type like tmpfs."`
 	Type    *string  `state:"fstype" doc:"Type of the file system. Without it, a new mount is \"none\" with the option bind or rbind, and else \"auto\"."`
-	Options []string `state:"options" doc:"Mount options in their order, such as [\"noatime\", \"size=1g\"]."`
+	Options []string `state:"options,public" doc:"Mount options in their order, such as [\"noatime\", \"size=1g\"]."`
 	Mounted *bool    `state:"mounted" doc:"Whether it is mounted now: yes, if nothing else is said."`
 	Boot    *bool    `state:"boot" doc:"Whether a line in /etc/fstab has it mounted at boot: yes, if nothing else is said."`
 	Dump    *int     `state:"dump" doc:"The line's fifth field: whether dump(8) saves it."`

@@ -23,11 +23,11 @@ type Timer struct {
 	OnCalendar  []string          `state:"on_calendar,set" doc:"When: calendar expressions of systemd.time(7), such as \"daily\" or \"Mon..Fri 04:30\"."`
 	OnBoot      *time.Duration    `state:"on_boot" doc:"How long after the machine's start it is due, an account's own after its first login."`
 	Every       *time.Duration    `state:"every" doc:"How long after the last time it is due again; it begins with on_boot or on_calendar."`
-	Command     []string          `state:"command" doc:"Program, by its absolute path, and arguments, which are handed on as they are. It or unit is required unless it is to be absent."`
+	Command     []string          `state:"command,public" doc:"Program, by its absolute path, and arguments, which are handed on as they are. It or unit is required unless it is to be absent."`
 	Unit        *string           `state:"unit" doc:"Whole name of a unit to start, in place of a command."`
 	RunAs       *string           `state:"run_as" doc:"The account that the command runs as; otherwise root, or the user."`
 	Dir         *string           `state:"dir" doc:"Working directory of the command."`
-	Env         map[string]string `state:"env" doc:"Environment of the command, in addition to the usual one. All users of the host can read it; for secrets, let the command read a file that only its user may."`
+	Env         map[string]string `state:"env,public" doc:"Environment of the command, in addition to the usual one. All users of the host can read it; for secrets, let the command read a file that only its user may."`
 	Description *string           `state:"about" doc:"What it is for, in a line: the description of its units."`
 	Persistent  *bool             `state:"persistent" doc:"Whether a time that was missed, as the machine was off, is made up for. For on_calendar only."`
 	Delay       *time.Duration    `state:"randomized_delay" doc:"The longest time by which it is put off by chance, so that not all machines start at once."`

@@ -23,7 +23,7 @@ type Unit struct {
 	Name    string         `state:"name,key" doc:"Whole name of the unit, such as app.service."`
 	User    *string        `state:"user,key,optional,of_user" doc:"The account whose own unit it is; otherwise it is the machine's."`
 	DropIn  *string        `state:"drop_in,key,optional" doc:"Name of a drop-in, without .conf: what is given here is added to a unit that comes from elsewhere."`
-	Content *host.Content  `state:"content" doc:"Whole text of the file. It or source is required unless it is to be absent."`
+	Content *host.Content  `state:"content,public" doc:"Whole text of the file. It or source is required unless it is to be absent."`
 	Source  *states.Source `state:"source,in" doc:"File of the site whose bytes become the text, untouched; in place of content."`
 	Verify  *bool          `state:"verify,in" doc:"Whether systemd-analyze checks the text before it is put in place, where there is one; true unless given. Drop-ins and units of accounts are checked for their form and their settings only. False checks the form only."`
 }
