@@ -97,13 +97,13 @@ func (r *hookRunner) prepareLook(ctx context.Context, m *fleet.Member, known *ma
 }
 
 // compileHook evaluates the site for a host that a hook runs on, and takes the hook's state of it.
-func (r *hookRunner) compileHook(ctx context.Context, h fleet.HookRun, host string, facts func(name string) (any, error)) (*orchestrate.Compilation, error) {
-	c, own := *r.declared, *r.declared.Site
+func (s *client) compileHook(ctx context.Context, declared *site, h fleet.HookRun, host string, facts func(name string) (any, error)) (*orchestrate.Compilation, error) {
+	c, own := *declared, *declared.Site
 	c.Site = &own
 	own.Prune = false
 	own.Selection = graph.Selection{Targets: []string{h.State}}
 	own.Target.Hook = &lang.HookRun{State: h.State, Params: h.Params, Batch: h.Batch, Failed: h.Failed}
-	compiled, diags, wrong := r.compileHost(ctx, &c, host, facts)
+	compiled, diags, wrong := s.compileHost(ctx, &c, host, facts)
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
@@ -122,7 +122,7 @@ func (r *hookRunner) prepareHook(ctx context.Context, h fleet.HookRun, m *fleet.
 	if err != nil {
 		return nil, err
 	}
-	compiled, err := r.compileHook(ctx, h, m.Name, facts)
+	compiled, err := r.compileHook(ctx, r.declared, h, m.Name, facts)
 	if diags, ok := errors.AsType[diag.List](err); ok {
 		r.find(m.Name, diags)
 	}

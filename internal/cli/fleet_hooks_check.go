@@ -29,7 +29,7 @@ type hookCheck struct {
 // check makes what each hook of the rollout is on each of its hosts, and does nothing of it. A host that does not
 // answer is left to the hook: it is tried again then.
 func (r *hookRunner) check(ctx context.Context, rollout *lang.Rollout, members map[string]*fleet.Member) error {
-	c := &hookCheck{hookRunner: r, byHost: r.hooksByHost(rollout), wrong: map[string]error{}}
+	c := &hookCheck{hookRunner: r, byHost: hooksByHost(rollout, memberNames(r.members)), wrong: map[string]error{}}
 	var asked []*fleet.Member
 	for _, name := range slices.Sorted(maps.Keys(c.byHost)) {
 		if m := members[name]; m != nil {
@@ -60,11 +60,11 @@ func (r *hookRunner) check(ctx context.Context, rollout *lang.Rollout, members m
 	return c.refusal()
 }
 
-// hooksByHost gives the hooks that may run on each host: one of those that differ only in the batch.
-func (r *hookRunner) hooksByHost(rollout *lang.Rollout) map[string][]fleet.RecordHook {
+// hooksByHost gives the hooks that may run on each host, around batches of those that are named: one of those that differ only in the batch.
+func hooksByHost(rollout *lang.Rollout, names []string) map[string][]fleet.RecordHook {
 	inOrder := *rollout
 	inOrder.Order = "" // each stage has the same hosts in any order
-	batches, err := fleet.Batches(&inOrder, 0, memberNames(r.members))
+	batches, err := fleet.Batches(&inOrder, 0, names)
 	if err != nil {
 		return nil // the rollout itself tells
 	}
@@ -120,7 +120,7 @@ func (c *hookCheck) ask(ctx context.Context, call *fleet.Call) (*machine.Result,
 // compileAll makes all hooks of a host. The error is the first one.
 func (c *hookCheck) compileAll(ctx context.Context, host string, facts func(name string) (any, error)) error {
 	for _, h := range c.byHost[host] {
-		_, err := c.compileHook(ctx, fleet.HookRun{State: h.State, Params: h.Params, Batch: h.Batch}, host, facts)
+		_, err := c.compileHook(ctx, c.declared, fleet.HookRun{State: h.State, Params: h.Params, Batch: h.Batch}, host, facts)
 		if err != nil {
 			return err
 		}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -61,6 +62,9 @@ func (cmd *validateCmd) Run(ctx runContext, s *client) error {
 			found.Parts += len(inv.Parts)
 		}
 	}
+	if !all.HasErrors() && ctx.Err() == nil && found.Hosts > 0 {
+		all = append(all, s.validateHooks(ctx, c, hosts)...).Sorted()
+	}
 	if !all.HasErrors() && ctx.Err() == nil {
 		all = append(all, c.Review(ctx, c.Target)...).Sorted()
 	}
@@ -84,4 +88,25 @@ func (cmd *validateCmd) Run(ctx runContext, s *client) error {
 		text += ", for " + people(found.Hosts, "host", "hosts")
 	}
 	return s.print(text + ".")
+}
+
+// validateHooks gives what is wrong with the states that hooks run, whose params only hooks give.
+func (s *client) validateHooks(ctx context.Context, c *site, hosts []lang.Host) (all diag.List) {
+	rollout, list := c.Rollout(ctx, c.Target, hosts)
+	if rollout == nil || !rollout.HasHooks() || list.HasErrors() {
+		return nil // what is wrong with the rollout itself was told
+	}
+	var names []string
+	for _, h := range hosts {
+		names = append(names, h.Name)
+	}
+	for host, hooks := range hooksByHost(rollout, names) {
+		for _, h := range hooks {
+			_, err := s.compileHook(ctx, c, fleet.HookRun{State: h.State, Params: h.Params, Batch: h.Batch}, host, c.Target.Facts)
+			if wrong, ok := errors.AsType[diag.List](err); ok {
+				all = append(all, wrong...)
+			}
+		}
+	}
+	return all
 }
