@@ -75,7 +75,8 @@ func sourceOutputError(o *output) *diag.HintError {
 
 // hostOutput gives what an expression names of the outputs of another host.
 func (e *expressions) hostOutput(want expr.HostAttribute) (cty.Value, error) {
-	if e.prefix == "" && e.target.Host == want.Host && e.host != nil || e.host != nil && e.host.Name == want.Host {
+	isOwn := e.prefix == "" && e.target.Host == want.Host && e.host != nil || e.host != nil && e.host.Name == want.Host
+	if isOwn && e.top.scripts == nil { // a script runs through roles that the host does not have, too
 		return cty.DynamicVal, &diag.HintError{Message: fmt.Sprintf("%s reads an output of its own", want.Host),
 			Hint: "use what the output is computed of; of others alone: [for h in hosts(PATTERN) : … if h.name != host.name]"}
 	}
