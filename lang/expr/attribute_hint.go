@@ -44,6 +44,9 @@ func nearAttribute(d *hcl.Diagnostic) string {
 			return ""
 		}
 		names := slices.Sorted(maps.Keys(of.Type().AttributeTypes()))
+		if isHostType(of.Type()) {
+			names = slices.Concat(names, HostAttributes())
+		}
 		return cmp.Or(diag.DidYouMean(name.Name, names), diag.Choices(names))
 	}
 	return ""

@@ -110,11 +110,18 @@ func look(ctx context.Context, h host.Host, want Absent) (Absent, error) {
 		return found, &diag.HintError{Err: fmt.Errorf("%s: %w", path.Join(path.Dir(want.Path), size.Mount), host.ErrMount),
 			Hint: "unmount it, or leave the path alone"}
 	case size.Entries > 1 && !check.True(want.Force):
-		return found, &diag.HintError{Message: fmt.Sprintf("%s is a directory with %d entries in it", want.Path, size.Entries-1),
+		return found, &diag.HintError{Message: fmt.Sprintf("%s is a directory with %s in it", want.Path, entries(size.Entries-1)),
 			Hint: hintForce}
 	}
 	found.Kind, found.Entries, found.Bytes = new(string(info.Kind)), new(size.Entries), new(int(size.Bytes))
 	return found, nil
+}
+
+func entries(n int) string {
+	if n == 1 {
+		return "1 entry"
+	}
+	return fmt.Sprintf("%d entries", n)
 }
 
 // changes tells what goes.

@@ -67,6 +67,10 @@ func TestAbsent(t *testing.T) {
 			},
 		},
 		{Name: "a full directory", Values: old, Prepare: fullDirectory, Fails: "a directory with 6 entries in it"},
+		{
+			Name: "a directory with one file", Values: old, Fails: "a directory with 1 entry in it",
+			Prepare: func(t *testing.T, h host.Host) { fake.Put(t, h, "/srv/old/file", "1", 0o644) },
+		},
 		{Name: "a full directory by force", Values: forced, Prepare: fullDirectory, Acts: true, Check: goneAlone("/srv/old", "directory", 7, 8)},
 		{Name: "the root", Values: map[string]any{"path": "/", "force": true}, Wrong: "/ cannot be removed"},
 		{Name: "the root by another name", Values: map[string]any{"path": "/srv/..", "force": true}, Wrong: "path"},
