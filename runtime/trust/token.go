@@ -66,7 +66,7 @@ func ParseToken(text string) (*Token, error) {
 	}
 	encoded, ok := strings.CutPrefix(strings.TrimSpace(text), tokenPrefix)
 	if !ok {
-		return nil, errors.New("this is no token: it begins with " + tokenPrefix)
+		return nil, fmt.Errorf("this is no token, which begins with %q", tokenPrefix)
 	}
 	data, err := base64.RawURLEncoding.Strict().DecodeString(encoded)
 	if err != nil || len(data) < checkSize {

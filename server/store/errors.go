@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 
@@ -54,14 +55,7 @@ func hint(message, advice string, err error) error {
 // join gives the first error alone where there is but one.
 func join(a, b error) error {
 	if a == nil || b == nil {
-		return cmpOr(a, b)
+		return cmp.Or(a, b)
 	}
 	return errors.Join(a, b)
-}
-
-func cmpOr(a, b error) error {
-	if a != nil {
-		return a
-	}
-	return b
 }
