@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"bufio"
 	"bytes"
 	"crypto/sha256"
@@ -172,7 +173,7 @@ func cut(err error) error {
 	if err == io.EOF || err == io.ErrUnexpectedEOF {
 		return errors.New("it is cut off")
 	}
-	return cmpOr(err, errDamaged)
+	return cmp.Or(err, errDamaged)
 }
 
 // end checks the last frame, after so many rows.
@@ -181,7 +182,7 @@ func (f *reading) end(data []byte, rows uint64) error {
 		return errDamaged
 	}
 	if _, err := f.from.ReadByte(); err != io.EOF {
-		return cmpOr(err, errors.New("something follows its end"))
+		return cmp.Or(err, errors.New("something follows its end"))
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,14 +22,14 @@ type Term struct {
 // write, until another process begins a later term. A store campaigns once.
 func (s *Store) Campaign(ctx context.Context) (Term, error) {
 	if err := s.writable(); err != ErrStandby {
-		return Term{}, cmpOr(err, errCampaigned)
+		return Term{}, cmp.Or(err, errCampaigned)
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer context.AfterFunc(s.closing, func() { cancel(ErrClosed) })()
 	defer cancel(nil)
 	election, err := s.engine.Elect(ctx)
 	if err != nil {
-		return Term{}, cmpOr(context.Cause(ctx), err)
+		return Term{}, cmp.Or(context.Cause(ctx), err)
 	}
 	number, err := s.raiseTerm(ctx)
 	if err != nil {

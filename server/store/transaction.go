@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -134,6 +135,6 @@ func (t *transaction) end(err error) error {
 	if err == nil {
 		err = t.failed
 	}
-	t.failed = cmpOr(t.failed, errEnded)
+	t.failed = cmp.Or(t.failed, errEnded)
 	return err
 }

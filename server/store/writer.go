@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -128,7 +129,7 @@ func (g *group) run() error {
 		}
 		err, whole := g.call(r)
 		if !whole { // those who have run are to run again
-			err = cmpOr(err, errors.New("the transaction was lost"))
+			err = cmp.Or(err, errors.New("the transaction was lost"))
 			g.todo, g.kept = append(g.kept, g.todo...), nil
 			if lost := g.batch.Rollback(); lost != nil {
 				err = errors.Join(err, lost)
