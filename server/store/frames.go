@@ -1,9 +1,9 @@
 package store
 
 import (
-	"cmp"
 	"bufio"
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/json"
