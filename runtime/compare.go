@@ -63,12 +63,13 @@ func (s *step) compare(ctx context.Context) bool {
 	return true
 }
 
-// markDefaults marks the values that are given only when the resource is made.
+// markDefaults marks the values that are given only when the resource is made. A change that is of no attribute, such as
+// of what a tree holds, comes from the site.
 func (s *step) markDefaults() {
 	given := s.module.Encode(s.readRequest)
 	for i := range s.changes {
 		c := &s.changes[i]
-		c.WhenMade = given[c.Attribute] == nil && s.part.Results[c.Attribute] == nil
+		c.WhenMade = s.module.Attribute(c.Attribute) != nil && given[c.Attribute] == nil && s.part.Results[c.Attribute] == nil
 	}
 }
 
