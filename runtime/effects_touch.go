@@ -172,7 +172,12 @@ func isUnitFile(name string) bool {
 // touchesProgram reports whether an act may touch a program that is asked something: itself, or
 // the libraries of the system.
 func (f *effects) touchesProgram(x *effect, l host.Look) bool {
-	if f.covers(&x.paths, "/usr/lib") || f.covers(&x.paths, "/lib") {
+	for _, dir := range []string{"/usr/lib", "/lib", "/usr/lib64", "/lib64"} {
+		if f.covers(&x.paths, dir) {
+			return true
+		}
+	}
+	if slices.ContainsFunc(x.paths.plain, func(p string) bool { return f.matchesForm(p, isLibrary) }) {
 		return true
 	}
 	if strings.Contains(l.Name, "/") {
@@ -186,4 +191,14 @@ func (f *effects) touchesProgram(x *effect, l host.Look) bool {
 		}
 	}
 	return false
+}
+
+// isLibrary reports whether a path is that of a library of the system, or of a directory of such: one
+// for a kind of machine, as in /usr/lib/x86_64-linux-gnu.
+func isLibrary(name string) bool {
+	names := strings.Split(strings.TrimPrefix(name, "/usr"), "/")
+	if len(names) < 3 || names[1] != "lib" && names[1] != "lib64" {
+		return false
+	}
+	return strings.Contains(names[2], "-linux-") || strings.Contains(path.Base(name), ".so")
 }
