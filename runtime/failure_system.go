@@ -72,8 +72,11 @@ func (s *step) explainPlace(f *states.Failure) {
 		return
 	}
 	var sight host.Reader = s.actingHost()
-	if s.actor != nil && s.actor.shadow != nil {
+	switch {
+	case s.actor != nil && s.actor.shadow != nil:
 		sight = s.actor.shadow
+	case s.actor == nil && s.engine.planning(): // the guard of its invocation has failed
+		sight = s.engine.shadow
 	}
 	if in, kind := obstacleAbove(sight, at.Path); in != "" {
 		why := states.WrongKindError(in, kind, string(host.Directory))

@@ -93,3 +93,24 @@ func TestFileOnTheWay(t *testing.T) {
 		}
 	}
 }
+
+// A plan names what it would have put there itself, also where the guard of a whole state meets it.
+func TestFileOnTheWayOfGuard(t *testing.T) {
+	m := machine()
+	site := `
+	file "/d" { content = "x" }
+	state "after" {
+	  require = [file["/d"]]
+	  only_if { exists = "/d/e" }
+	  directory "/x" {}
+	}
+	`
+	const want = "only_if cannot be decided: /d is a file, not a directory"
+	const address = `state.after.directory["/x"]`
+	if got := plan(t, m, site).parts[address].Error; got == nil || got.Message != want {
+		t.Errorf("plan: %+v", got)
+	}
+	if got := apply(t, m, site).parts[address].Error; got == nil || got.Message != want {
+		t.Errorf("apply: %+v", got)
+	}
+}
