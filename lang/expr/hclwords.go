@@ -23,6 +23,10 @@ type wording struct {
 var wordings = sync.OnceValue(func() []wording {
 	article := `(?:a |an )?`
 	return []wording{
+		{`Missing newline after argument`, `.*`, "an attribute ends with its line", "What stands behind its value belongs to no expression."},
+		{`Invalid block definition`, `.*equals sign.*`, "a block has no =", "It has a type, labels in quotes, and braces; only an attribute has = behind its name."},
+		{`Not enough function arguments`, `Function "(.*)" expects .* argument\(s\)\. Missing value for "(.*)"\.`, `$1() lacks the argument "$2"`, ""},
+		{`Too many function arguments`, `Function "(.*)" expects only (.*) argument\(s\)\.`, "$1() is given too many arguments: it takes $2", ""},
 		{`Unclosed configuration block`, `.*`, "this block has no closing brace", "The file ends before it. A brace that is missing further down has the same effect."},
 		{`Invalid operand`, `Unsuitable value for (left|right) operand: ` + article + `(\w+) is required\.`, "a $2 is required on the $1 of this operator", ""},
 		{`Invalid operand`, `Unsuitable value for (left|right) operand: ` + article + `(\w+) required, but have (.+)\.`, "a $2 is required on the $1 of this operator, not a $3", ""},

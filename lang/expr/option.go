@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/zclconf/go-cty/cty"
@@ -123,7 +125,7 @@ func Article(word string) string {
 func Bool(v cty.Value) (bool, error) {
 	b, err := convert.Convert(v, cty.Bool)
 	if err != nil || b.IsNull() || !b.IsKnown() {
-		return false, &diag.HintError{Message: fmt.Sprintf("true or false is required, not %s", Kind(v)), Hint: "write true or false"}
+		return false, &diag.HintError{Message: fmt.Sprintf("true or false is required, not %s", Kind(v)), Hint: boolHint(v)}
 	}
 	return b.True(), nil
 }
@@ -310,3 +312,16 @@ func setRetryField(r *states.Retry, name string, v cty.Value) (err error) {
 	}
 	return err
 }
+
+// boolHint says what to write for a bool; a condition in quotes is text.
+func boolHint(v cty.Value) string {
+	v, sensitive := Split(v)
+	if sensitive || v.IsNull() || !v.IsKnown() || v.Type() != cty.String || !conditionText().MatchString(v.AsString()) {
+		return "write true or false"
+	}
+	return "write the condition without quotes around it; text within it stands in double quotes"
+}
+
+var conditionText = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^!?(var|local|fact|each|param|host)\.|[=!]=|&&|\|\|`)
+})

@@ -153,6 +153,7 @@ func fileAttributes() []Word {
 		add(on, `leave it out, and declare the directory: directory "PATH" {}; it is made before what lies in it`, "makedirs", "dir_mode", "create_dirs")
 	}
 	add("directory", "write parents = true", "recursive")
+	add("absent", "write force = true", "recursive", "recurse")
 	add("directory", "leave it out; a file in it is a part of its own: file \"PATH\" { content = \"…\" }", "content", "source")
 	add("symlink", `write target = "PATH"`, "src", "source", "to")
 	add("symlink", "write replace = true", "force")

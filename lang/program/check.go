@@ -77,6 +77,10 @@ func (d *decoder) unknownAttribute(a *syntax.Attribute, in *syntax.Shape, module
 		d.hint(placesOf(d.shapes.Options[a.Name]))
 	default:
 		d.errorAt(a.NameRange, diag.DidYouMean(a.Name, names), "%s has no attribute %q", what, a.Name)
+		one := strings.TrimSuffix(a.Name, "s")
+		if _, isBlock := in.Blocks[one]; isBlock {
+			d.hint(fmt.Sprintf("did you mean the block %s { … }, without =?", one))
+		}
 		switch {
 		case module != nil:
 			d.hint(fmt.Sprintf("tenet doc %s lists its attributes", module.Name))
