@@ -24,8 +24,11 @@ const (
 	codeNoSpace      = "no_space"
 	codeNotDirectory = "not_directory"
 	codeBusy         = "busy"
+	codeNotFound     = "not_found"
 	hintRights       = "run tenet as a user who may do this, such as root"
-	hintRoot         = "root itself is denied it: not by owner and mode, but by the file system (such as /sys, or NFS), a container or a security " +
+	hintProgram      = "declare before it what brings the program, such as a package; one outside of /usr/local/sbin, /usr/local/bin, " +
+		"/usr/sbin, /usr/bin, /sbin and /bin needs its whole path"
+	hintRoot = "root itself is denied it: not by owner and mode, but by the file system (such as /sys, or NFS), a container or a security " +
 		"module; dmesg or journalctl -k may tell"
 )
 
@@ -50,12 +53,16 @@ func systemErrors() []systemError {
 		{syscall.ENOMEM, "no_memory", "the machine has no memory left for it: end other programs, or make fewer parts at a time (--parallel)"},
 		{syscall.EIO, "io", "the disk, or what it is connected by, has failed: dmesg tells more"},
 		{syscall.ESTALE, "stale", "the server of the network file system has put something else there: mount it anew"},
-		{fs.ErrNotExist, "not_found", ""},
+		{fs.ErrNotExist, codeNotFound, ""},
 	}
 }
 
 // explainSystem gives a failure the code and the advice of the system's answer that caused it.
 func explainSystem(f *states.Failure, err error) {
+	if _, ok := errors.AsType[*host.NoProgramError](err); ok {
+		f.Code, f.Hint = codeNotFound, hintProgram
+		return
+	}
 	for _, e := range systemErrors() {
 		if errors.Is(err, e.is) {
 			f.Code, f.Hint = e.code, e.hint

@@ -114,3 +114,10 @@ func TestFileOnTheWayOfGuard(t *testing.T) {
 		t.Errorf("apply: %+v", got)
 	}
 }
+
+func TestMissingProgramIsToBeDeclared(t *testing.T) {
+	got := apply(t, machine(), `command "x" { argv = ["no-such-program"] }`).parts["command.x"].Error
+	if got == nil || got.Code != "not_found" || !strings.Contains(got.Message, `there is no program "no-such-program"`) || !strings.Contains(got.Hint, "what brings the program") {
+		t.Errorf("%+v", got)
+	}
+}

@@ -11,7 +11,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/runtime/host/links"
 )
 
@@ -176,7 +175,7 @@ func (m *Memory) Run(ctx context.Context, c Command) (Result, error) {
 	}
 	m.guard.RUnlock()
 	if p == nil {
-		return Result{}, &noProgram{c.Argv[0]}
+		return Result{}, &NoProgramError{c.Argv[0]}
 	}
 	if c.User != "" {
 		if _, err := m.User(c.User); err != nil {
@@ -203,19 +202,14 @@ func (m *Memory) Query(ctx context.Context, q Query) (Result, error) { return m.
 
 var errNoArgv = errors.New("there is no program to start: argv is empty")
 
-// noProgram says that a program is not on the host.
-type noProgram struct{ name string }
+// NoProgramError says that a program is not on the host. It is an fs.ErrNotExist.
+type NoProgramError struct{ Name string }
 
-func (e *noProgram) Error() string { return fmt.Sprintf("there is no program %q", e.name) }
-
-// Unwrap gives the advice.
-func (e *noProgram) Unwrap() error {
-	return &diag.HintError{Code: "not_found", Message: e.Error(), Hint: "declare before it what brings the program, such as a package; " +
-		"one outside of /usr/local/sbin, /usr/local/bin, /usr/sbin, /usr/bin, /sbin and /bin needs its whole path"}
-}
+// Error names the program.
+func (e *NoProgramError) Error() string { return fmt.Sprintf("there is no program %q", e.Name) }
 
 // Is makes it an fs.ErrNotExist.
-func (e *noProgram) Is(target error) bool { return target == fs.ErrNotExist }
+func (e *NoProgramError) Is(target error) bool { return target == fs.ErrNotExist }
 
 // outputLimit is how much of each stream of a command's output is kept.
 func outputLimit(c Command) int {

@@ -45,7 +45,7 @@ func (l *Local) Run(ctx context.Context, c Command) (Result, error) {
 	if err == nil {
 		return result, nil
 	}
-	if _, missing := errors.AsType[*noProgram](err); missing {
+	if _, missing := errors.AsType[*NoProgramError](err); missing {
 		return result, err // it names the program itself
 	}
 	return result, fmt.Errorf("%s: %w", c.Argv[0], err)
@@ -198,5 +198,5 @@ func (l *Local) lookProgram(name string, env []string) (string, error) {
 			return joinPath(dir, name), nil
 		}
 	}
-	return "", &noProgram{name}
+	return "", &NoProgramError{name}
 }

@@ -34,7 +34,7 @@ func (l *Local) explain(cmd *exec.Cmd, err error) error {
 	if l.executable(program) {
 		return fmt.Errorf("the interpreter of %s is not there: %w", program, withoutPath(err))
 	}
-	return &noProgram{cmd.Path}
+	return &NoProgramError{cmd.Path}
 }
 
 // explainDenial says what of a program keeps everybody, root included, from starting it.
