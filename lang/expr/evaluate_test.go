@@ -92,7 +92,6 @@ func TestEvaluateWrong(t *testing.T) {
 		loop:    "too much time or memory",
 		doubled: "too much time or memory",
 	} {
-		begun := time.Now()
 		var x states.Expr
 		err := json.Unmarshal([]byte(text), &x)
 		if err == nil {
@@ -107,9 +106,6 @@ func TestEvaluateWrong(t *testing.T) {
 		}
 		if !found {
 			t.Errorf("%.80s: got %v, want %q", text, err, want)
-		}
-		if took := time.Since(begun); took > time.Minute {
-			t.Errorf("%.80s: took %s", text, took)
 		}
 	}
 }

@@ -21,7 +21,7 @@ var (
 // ini reads an inventory of Ansible in the form of an INI file.
 type ini struct {
 	*tree
-	*source
+	*diag.Text
 	kind           string // of the section: "hosts", "children" or "vars"
 	current        *group // nil: its name was none
 	declaredGroups map[string]bool
@@ -34,14 +34,14 @@ type mention struct {
 	text string
 }
 
-func (t *tree) ini(s *source) {
-	p := &ini{tree: t, source: s, kind: "hosts", current: t.groups[Ungrouped],
+func (t *tree) ini(s *diag.Text) {
+	p := &ini{tree: t, Text: s, kind: "hosts", current: t.groups[Ungrouped],
 		declaredGroups: map[string]bool{All: true, Ungrouped: true}, mentions: map[string]mention{}}
-	for number := range s.lines {
-		from, to := s.bounds(number + 1)
-		text := strings.TrimSpace(string(s.data[from:to]))
+	for number := range s.Lines() {
+		from, to := s.Bounds(number + 1)
+		text := strings.TrimSpace(string(s.Data[from:to]))
 		if text != "" && text[0] != '#' && text[0] != ';' {
-			p.entry(text, s.line(number+1))
+			p.entry(text, s.Line(number+1))
 		}
 	}
 	var missing []mention

@@ -79,15 +79,15 @@ func (n *node) plain() any {
 // jsonReader reads JSON into nodes.
 type jsonReader struct {
 	*problems
-	*source
+	*diag.Text
 	d     *json.Decoder
 	depth int
 	nodes int
 }
 
 // json reads one JSON value; nil: it is none, which is reported.
-func (p *problems) json(s *source) *node {
-	r := &jsonReader{problems: p, source: s, d: json.NewDecoder(bytes.NewReader(s.data))}
+func (p *problems) json(s *diag.Text) *node {
+	r := &jsonReader{problems: p, Text: s, d: json.NewDecoder(bytes.NewReader(s.Data))}
 	r.d.UseNumber()
 	n, err := r.value()
 	if err == nil {
@@ -103,16 +103,16 @@ func (p *problems) json(s *source) *node {
 		offset = int(syntax.Offset) - 1
 	}
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		offset, err = len(s.data), errors.New("it ends too early")
+		offset, err = len(s.Data), errors.New("it ends too early")
 	}
-	p.errorAt(s.span(offset, offset+1), "", "this is no JSON: %v", err)
+	p.errorAt(s.Span(offset, offset+1), "", "this is no JSON: %v", err)
 	return nil
 }
 
 // start is where the next token begins.
 func (r *jsonReader) start() int {
 	at := int(r.d.InputOffset())
-	for at < len(r.data) && bytes.IndexByte([]byte(" \t\r\n,:"), r.data[at]) >= 0 {
+	for at < len(r.Data) && bytes.IndexByte([]byte(" \t\r\n,:"), r.Data[at]) >= 0 {
 		at++
 	}
 	return at
@@ -149,7 +149,7 @@ func (r *jsonReader) value() (*node, error) {
 	default:
 		n.scalar = token
 	}
-	n.src = r.span(from, int(r.d.InputOffset()))
+	n.src = r.Span(from, int(r.d.InputOffset()))
 	return n, err
 }
 
@@ -164,7 +164,7 @@ func (r *jsonReader) object(n *node) error {
 		if !ok {
 			return errors.New("a key is text")
 		}
-		src := r.span(from, int(r.d.InputOffset()))
+		src := r.Span(from, int(r.d.InputOffset()))
 		v, err := r.value()
 		if err != nil {
 			return err

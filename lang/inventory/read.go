@@ -17,7 +17,7 @@ import (
 // Ansible's inventory programs. Name is the program, for messages.
 func Parse(name string, data []byte) (*Inventory, diag.List) {
 	t := newTree()
-	s := newSource(name, data)
+	s := diag.NewText(name, data)
 	if err := expr.CheckUTF8(name, data); err != nil {
 		return &Inventory{}, diag.List{*err}
 	}
@@ -92,7 +92,7 @@ func (r *reader) bytes(name string) ([]byte, bool) {
 		return nil, false
 	}
 	if bytes.HasPrefix(data, []byte("#!")) {
-		r.errorAt(newSource(name, data).line(1), fmt.Sprintf(`run it: command = ["./%s", "--list"]`, name), "this is a program, and no inventory")
+		r.errorAt(diag.NewText(name, data).Line(1), fmt.Sprintf(`run it: command = ["./%s", "--list"]`, name), "this is a program, and no inventory")
 		return nil, false
 	}
 	if err := expr.CheckUTF8(name, data); err != nil {
@@ -135,9 +135,9 @@ func (r *reader) file(name string) {
 	if !ok {
 		return
 	}
-	s := newSource(name, data)
+	s := diag.NewText(name, data)
 	if isVaultFile(data) {
-		r.errorAt(s.line(1), "write it without the vault; secrets of the site stand in its own files: tenet secret set", "the inventory %s", isVault)
+		r.errorAt(s.Line(1), "write it without the vault; secrets of the site stand in its own files: tenet secret set", "the inventory %s", isVault)
 		return
 	}
 	switch form := formOf(name, data); form {
@@ -153,7 +153,7 @@ func (r *reader) file(name string) {
 			r.readStatic(n)
 		}
 	case "toml":
-		r.errorAt(s.line(1), "write it as INI or YAML", "inventories in TOML are not read")
+		r.errorAt(s.Line(1), "write it as INI or YAML", "inventories in TOML are not read")
 	default:
 		r.ini(s)
 	}

@@ -6,6 +6,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/tenetcm/tenet/lang/diag"
 )
 
 // readVars reads group_vars and host_vars of a directory.
@@ -72,9 +74,9 @@ func (r *reader) varFile(name string, to map[string]value) {
 	if !ok {
 		return
 	}
-	s := newSource(name, data)
+	s := diag.NewText(name, data)
 	if isVaultFile(data) {
-		r.omit("all of "+name, s.line(1), isVault)
+		r.omit("all of "+name, s.Line(1), isVault)
 		return
 	}
 	n := r.yaml(s)

@@ -12,12 +12,14 @@ import (
 	"sync"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/tenetcm/tenet/lang/diag"
 )
 
 // yamlReader makes nodes of YAML.
 type yamlReader struct {
 	*problems
-	*source
+	*diag.Text
 	nodes      int
 	aliasDepth int // aliases
 	aliasNodes int // nodes that aliases gave again
@@ -29,8 +31,8 @@ var yamlLine = sync.OnceValue(func() *regexp.Regexp {
 
 // yaml reads one document of YAML; nil: there is none, or it is wrong, which is
 // reported.
-func (p *problems) yaml(s *source) *node {
-	d := yaml.NewDecoder(bytes.NewReader(s.data))
+func (p *problems) yaml(s *diag.Text) *node {
+	d := yaml.NewDecoder(bytes.NewReader(s.Data))
 	var doc, more yaml.Node
 	err := d.Decode(&doc)
 	if err == io.EOF {
@@ -45,18 +47,18 @@ func (p *problems) yaml(s *source) *node {
 	}
 	if err != nil {
 		m := yamlLine().FindStringSubmatch(err.Error())
-		src, why := s.line(1), err.Error()
+		src, why := s.Line(1), err.Error()
 		if m != nil {
 			number, _ := strconv.Atoi(m[1])
-			src, why = s.line(max(number, 1)), m[2]
+			src, why = s.Line(max(number, 1)), m[2]
 		}
 		p.errorAt(src, "look at the lines around it: the indent, a colon, a quote", "this is no YAML: %s", why)
 		return nil
 	}
-	r := &yamlReader{problems: p, source: s}
+	r := &yamlReader{problems: p, Text: s}
 	n, err := r.convert(&doc, 0)
 	if err != nil {
-		p.errorAt(s.line(doc.Line), "write it plainly", "%v", err)
+		p.errorAt(s.Line(doc.Line), "write it plainly", "%v", err)
 		return nil
 	}
 	return n
@@ -74,7 +76,7 @@ func (r *yamlReader) convert(y *yaml.Node, depth int) (*node, error) {
 	if depth > maxDepth {
 		return nil, fmt.Errorf("it nests deeper than %d levels", maxDepth)
 	}
-	n := &node{src: r.rangeAt(y.Line, y.Column)}
+	n := &node{src: r.Character(y.Line, y.Column)}
 	var err error
 	switch y.Kind {
 	case yaml.DocumentNode:
@@ -123,7 +125,7 @@ func (r *yamlReader) mapping(n *node, y *yaml.Node, depth int) error {
 		if err != nil {
 			return err
 		}
-		src := r.rangeAt(k.Line, k.Column)
+		src := r.Character(k.Line, k.Column)
 		if n.put(name, src, v) {
 			r.warn(src, "leave one of them out", "%q is given twice; the last counts", name)
 		}

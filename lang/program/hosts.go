@@ -13,6 +13,7 @@ type reach struct {
 	src                                        hcl2.Range
 	port, user, executor, become, becomeMethod *syntax.Attribute
 	sshOptions, runnerCache, roles, vars       *syntax.Attribute
+	window                                     *syntax.Attribute
 }
 
 // hostDecl is host "NAME" { … }.
@@ -29,9 +30,9 @@ type groupDecl struct {
 	doubtful                bool // something in it is unknown
 }
 
-func reachOf(b *syntax.Block) reach {
+func (d *decoder) reach(b *syntax.Block) reach {
 	a := b.Body.Attribute
-	return reach{name: b.Labels[0], src: b.Header, port: a("port"), user: a("user"), executor: a("executor"),
+	return reach{window: d.window(b), name: b.Labels[0], src: b.Header, port: a("port"), user: a("user"), executor: a("executor"),
 		become: a("become"), becomeMethod: a("become_method"), sshOptions: a("ssh_options"),
 		runnerCache: a("runner_cache"), roles: a("roles"), vars: a("vars")}
 }
@@ -42,7 +43,7 @@ func (d *decoder) host(b *syntax.Block) {
 		return
 	}
 	a := b.Body.Attribute
-	h := &hostDecl{reach: reachOf(b), address: a("address"), labels: a("labels"), forEach: a("for_each"), hostName: a("name")}
+	h := &hostDecl{reach: d.reach(b), address: a("address"), labels: a("labels"), forEach: a("for_each"), hostName: a("name")}
 	for _, first := range d.site.hosts {
 		if first.name == h.name {
 			d.duplicate("host."+h.name, b.Header, rangeOf(first.src))
@@ -70,7 +71,7 @@ func (d *decoder) group(b *syntax.Block) {
 		return
 	}
 	a := b.Body.Attribute
-	g := &groupDecl{reachOf(b), a("hosts"), a("labels"), a("priority"), wrong}
+	g := &groupDecl{d.reach(b), a("hosts"), a("labels"), a("priority"), wrong}
 	if g.hosts != nil && g.labels != nil {
 		d.errorAt(b.Header, groupHint, "the host group %q needs hosts or labels, and not both", g.name)
 		return

@@ -172,11 +172,17 @@ func (e hostReader) hostOf(d *declaredHost, groups *hostGroups, x *externalHost)
 			h.Groups = append(h.Groups, g.name)
 		}
 		e.applyReach(h, &g.reach, e.root)
+		if list := e.windows(g.window, e.root); list != nil {
+			h.Windows = append(h.Windows, list) // those of groups intersect
+		}
 		items, _ := e.items(g.vars, e.root, "vars")
 		own = append(own, levelVars{level: expr.LevelGroup, name: g.name, group: g, items: items})
 	}
 	own = append(own, itself...)
 	e.applyReach(h, &d.reach, d.ctx)
+	if list := e.windows(d.window, d.ctx); list != nil {
+		h.Windows = site.Schedule{list} // in place of the groups'
+	}
 	items, _ := e.items(d.vars, d.ctx, "vars")
 	own = append(own, levelVars{level: expr.LevelHost, name: d.name, items: items})
 	h.Roles = e.site.withTaken(h.Roles)

@@ -24,7 +24,9 @@ type Host struct {
 	Roles       []string          `json:"roles,omitempty"`  // lowest precedence first
 	Groups      []string          `json:"groups,omitempty"` // lowest precedence first
 	Labels      map[string]string `json:"labels,omitempty"`
-	Range       diag.Range        `json:"range,omitzero"`
+	// Windows are when a server may change it.
+	Windows Schedule   `json:"windows,omitempty"`
+	Range   diag.Range `json:"range,omitzero"`
 }
 
 // Role is what a host gets by name.

@@ -251,6 +251,7 @@ func hostKeywords() []KeywordDoc {
 		{"runner_cache", "path", "Folder on the host that keeps the program which acts there. It belongs to the account that acts, programs can be run in it, and there is room for some 20 MB. Without it: /var/cache/tenet for root, .cache/tenet in the home folder of others."},
 		{"roles", "list of strings", "The roles that it has."},
 		{"vars", "object", "Values for variables."},
+		{"window", "block or object, or a list of objects", "When a server may change it: days (default: each day), hours and timezone (default: UTC). An end before the start is one of the next day. A host's own replace those of its groups; of several groups all have to be open."},
 		{"labels", "map of strings", "Names by which groups and roles find hosts."},
 	}
 	group := append([]AttributeDoc{

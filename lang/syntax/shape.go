@@ -30,7 +30,7 @@ type Shapes struct {
 	Site, Variable, Validation, Locals, Param, Guard           *Shape
 	Retry, Confirm                                             *Shape
 	Component, Role, Host, HostGroup, Output, Moved, Functions *Shape
-	Inventory, Rollout, Stage, Hook                            *Shape
+	Inventory, Rollout, Stage, Hook, Window                    *Shape
 	Options                                                    map[string]*expr.Option
 	Registry                                                   *states.Registry
 }
@@ -69,9 +69,12 @@ func NewShapes(registry *states.Registry) *Shapes {
 		Attributes: []string{"source", "vars"}})
 	s.Output = &Shape{What: "an output", Attributes: []string{"description", "sensitive", "type", "value"}, Refs: []string{"type"}}
 	s.Host = &Shape{What: "a host",
-		Attributes: []string{"address", "become", "become_method", "executor", "for_each", "labels", "name", "port", "roles", "runner_cache", "ssh_options", "user", "vars"}}
+		Attributes: []string{"address", "become", "become_method", "executor", "for_each", "labels", "name", "port", "roles", "runner_cache", "ssh_options", "user", "vars", "window"},
+		Blocks:     map[string]int{"window": 0}, Either: []string{"window"}}
 	s.HostGroup = &Shape{What: "a host group",
-		Attributes: []string{"become", "become_method", "executor", "hosts", "labels", "port", "priority", "roles", "runner_cache", "ssh_options", "user", "vars"}}
+		Attributes: []string{"become", "become_method", "executor", "hosts", "labels", "port", "priority", "roles", "runner_cache", "ssh_options", "user", "vars", "window"},
+		Blocks:     map[string]int{"window": 0}, Either: []string{"window"}}
+	s.Window = &Shape{What: "a window", Attributes: []string{"days", "hours", "timezone"}}
 	s.Inventory = &Shape{What: "an inventory", Attributes: []string{"ansible", "command"}}
 	s.Rollout = &Shape{What: "a rollout", Attributes: []string{"batch", "max_failures", "order", "pause"}, Blocks: map[string]int{"stage": 1, "before_each": 0, "after_each": 0}}
 	s.Stage = &Shape{What: "a stage", Attributes: []string{"batch", "hosts", "max_failures"}, Blocks: map[string]int{"before_each": 0, "after_each": 0}}
@@ -151,6 +154,8 @@ func (s *Shapes) BlockOf(in *Shape, word string) (inside *Shape, labels int) {
 		inside = s.Host
 	case "host_group":
 		inside = s.HostGroup
+	case "window":
+		inside = s.Window
 	case "inventory":
 		inside = s.Inventory
 	case "rollout":
