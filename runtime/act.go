@@ -194,7 +194,7 @@ func (s *step) endNeedless(err error) bool {
 		q := s.question()
 		q.failed = true
 		by := s.engine.effects.nearestEffect(q)
-		s.takeDoubt(s.engine.effects.effectReason(by, &q), by)
+		s.takeDoubt(s.engine.effects.effectReason(by, &q), by, &q)
 	}
 	if s.engine.planning() && s.doubt != "" {
 		s.doubt += "; as things are there is " + why

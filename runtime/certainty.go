@@ -68,7 +68,7 @@ func (s *step) settleCertainty() {
 	by := s.engine.effects.nearestEffect(q)
 	defer s.addEffects()
 	if !acts {
-		s.takeDoubt(asThingsAre("unchanged", s.engine.effects.effectReason(by, &q)), by)
+		s.takeDoubt(asThingsAre("unchanged", s.engine.effects.effectReason(by, &q)), by, &q)
 		return
 	}
 	if s.doubt == "" {
@@ -84,7 +84,7 @@ func (s *step) settleCertainty() {
 		s.assumeSuccess()
 	}
 	if s.doubt == "" {
-		s.takeDoubt(s.engine.effects.effectReason(by, &q), by)
+		s.takeDoubt(s.engine.effects.effectReason(by, &q), by, &q)
 	}
 	if s.doubt == "" {
 		s.doubt = s.lastReason
@@ -109,11 +109,12 @@ func (s *step) riskBefore() string {
 
 // takeDoubt makes a row uncertain by an effect, if there is one. A resource that looks at no more
 // than it was wanted to be ends so, whatever is there by then.
-func (s *step) takeDoubt(reason string, by *effect) {
+func (s *step) takeDoubt(reason string, by *effect, q *question) {
 	if by == nil {
 		return
 	}
-	s.doubt, s.cause, s.isDoubtGeneral, s.mayFail = reason, by.root, by.touch.Anything, by.mayFail
+	s.doubt, s.cause, s.isDoubtGeneral = reason, by.root, by.touch.Anything
+	s.mayFail = s.mayFail || s.engine.effects.mayFailBy(q)
 	s.isAssured = s.outcome != states.Failed && s.lastReason == "" && s.module != nil && !s.module.IsAct() && len(s.unknownUntilApply) == 0
 }
 

@@ -106,7 +106,7 @@ func (e *engine) hostOf(ctx context.Context, s *step) host.Host {
 	p, a := s.part, s.actor
 	around := e.confirms.confirmationsAround(s.node)
 	if len(around) == 0 {
-		return a.view(e.effects.uncertainLook(s.question()), &s.trace)
+		return a.view(e.effects.uncertainLook(s.question(), func() { s.mayFail = true }), &s.trace)
 	}
 	blocks := make([]string, len(around))
 	for k, c := range around {

@@ -177,3 +177,28 @@ func retainsWhatIsWanted(rt *rapid.T, then func(*world, int)) {
 		}
 	}
 }
+
+// TestLostPowerAfterNothingChanged: how many versions stay, and which were wanted last, is durable when an apply has ended, though it has changed
+// nothing else.
+func TestLostPowerAfterNothingChanged(t *testing.T) {
+	site := &crashSite{name: "retain", files: map[string]string{"/app.tar": string(tarred(t, "a=a", "x/b=b"))}}
+	site.run = releases(t, nil, 1, false)
+	w := site.world(t, 1)
+	defer os.RemoveAll(w.state)
+	w.must(w.Mkdir("/srv", host.Meta{}))
+	for _, apply := range []struct {
+		versions []string
+		count    int
+	}{{[]string{"1", "2"}, 1}, {[]string{"1"}, 2}} {
+		w.run = releases(t, apply.versions, apply.count, false)
+		_, err := w.process(&fate{how: dies})
+		w.must(err)
+	}
+	lose(false, true)(w, 1)
+	w.run = releases(t, nil, 1, false)
+	_, err := w.process(&fate{how: dies})
+	w.must(err)
+	if _, complete := w.versions(); !slices.Equal(complete, []string{"1", "2"}) {
+		t.Errorf("there is %v, not 1, which was wanted last, and 2, which was to stay with it", complete)
+	}
+}

@@ -18,6 +18,7 @@ type effect struct {
 	how        string // see reasons
 	root       string // the part for which it is uncertain, in the end
 	mayFail    bool   // it may, and block what requires it
+	isOpen     bool   // as things are it is not done
 	touch      states.Effects
 
 	paths, adds patterns // those of touch
@@ -103,6 +104,11 @@ func (f *effects) nearestEffect(q question) (nearest *effect) {
 	return nearest
 }
 
+// mayFailBy reports whether one of the effects that make it uncertain what a part finds may fail.
+func (f *effects) mayFailBy(q *question) bool {
+	return slices.ContainsFunc(f.known, func(x *effect) bool { return x.mayFail && f.mayPrecede(x, q) && f.couldTouch(x, q) })
+}
+
 // nearestBefore is nearestEffect of those that are over by then, in whatever order an apply takes
 // what is ready.
 func (f *effects) nearestBefore(q question) (nearest *effect) {
@@ -158,8 +164,9 @@ func asThingsAre(outcome, reason string) string {
 }
 
 // uncertainLook gives a function that tells whether what somebody looks at may be touched by
-// what is over by then; nil: nothing may be.
-func (f *effects) uncertainLook(q question) func(host.Look) bool {
+// what is over by then; nil: nothing may be. It calls rely where they need what is not done as
+// things are.
+func (f *effects) uncertainLook(q question, rely func()) func(host.Look) bool {
 	if f == nil {
 		return nil
 	}
@@ -168,9 +175,19 @@ func (f *effects) uncertainLook(q question) func(host.Look) bool {
 		return nil
 	}
 	return func(l host.Look) bool {
-		return slices.ContainsFunc(before, func(x *effect) bool {
-			return (x.identity == "" || x.identity != q.identity) && (x.touch.Anything || f.touches(x, &q, l))
-		})
+		isTouched, isOpen := false, true
+		for _, x := range before {
+			if (x.identity == "" || x.identity != q.identity) && (x.touch.Anything || f.touches(x, &q, l)) {
+				isTouched, isOpen = true, isOpen && x.isOpen
+			}
+			if isTouched && !(isOpen && l.Needed) {
+				return true
+			}
+		}
+		if isTouched {
+			rely()
+		}
+		return isTouched
 	}
 }
 

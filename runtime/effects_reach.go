@@ -16,7 +16,8 @@ func (s *step) addEffects() {
 	if s.outcome == states.Changed && !s.isUnseen() {
 		s.engine.effects.addChange(&effect{part: s.part.Address, invocation: s.node.address, how: changing, root: s.part.Address})
 	}
-	x := &effect{part: s.part.Address, invocation: s.node.address, how: uncertain, root: s.rootCause(), mayFail: s.mayFail}
+	x := &effect{part: s.part.Address, invocation: s.node.address, how: uncertain, root: s.rootCause(), mayFail: s.mayFail,
+		isOpen: s.outcome == states.Blocked || s.outcome == states.Skipped}
 	switch {
 	case s.isUnforeseeable:
 		x.how, x.touch = unforeseeable, s.reach()

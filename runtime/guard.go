@@ -148,7 +148,7 @@ func (e *engine) holds(ctx context.Context, q question, user string, g *computed
 	if a.err != nil {
 		return false, "", "", a.err
 	}
-	uncertain := e.effects.uncertainLook(q)
+	uncertain := e.effects.uncertainLook(q, func() {})
 	h := a.view(uncertain, trace)
 	var names []string
 	if g.When != nil {

@@ -21,7 +21,7 @@ type recorder struct {
 	counts         states.Counts
 	reports        map[string]*partState // by address
 	needsSync      bool                  // since the host was last synced
-	hasChanged     bool                  // anything, ever
+	hasChanged     bool                  // anything, or what is wanted of it: then the end of the run is durable
 	hasNewResource bool                  // a resource, since the journal was last synced
 	err            error                 // of the journal; nothing new is begun after it
 	shownNotes     map[[2]string]bool    // that were told, by address and text

@@ -122,6 +122,34 @@ func TestBlockedIsForeseen(t *testing.T) {
 	})
 }
 
+// What comes after a part that is blocked as things are may want what that one would make.
+func TestBehindBlocked(t *testing.T) {
+	h, err := inMemory([]owned{
+		{Path: "/w", Kind: host.Directory, Mode: 0o755, UID: 4001, GID: 4001},
+		{Path: "/w/d", Kind: host.Directory, Mode: 0o755, GID: 4001},
+		{Path: "/w/d/f", Kind: host.Regular, Mode: 0o644, UID: 4001, GID: 4001},
+		{Path: "/w/l", Kind: host.Symlink, Mode: 0o777, Target: "/w/d", UID: 4001, GID: 4001},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.Obey(plainUser())
+	plan(t, h, `
+	absent "/w/d" { force = true }
+	state "m" {
+	  require = [absent["/w/d"]]
+	  file "/w/l" {}
+	  file "/w/s/n" {}
+	}
+	state "s" {
+	  directory "/w/s/n/m" {}
+	  command "run" { argv = ["good"] }
+	}
+	`).want(t, map[string]string{
+		`state.s.command.run`: `execute maybe (after state.s.directory["/w/s/n/m"], which is not certain)`,
+	})
+}
+
 // The directories that a plan takes for granted, behind what it is not certain of, are no more
 // certain than that.
 func TestDirectoryTakenForGranted(t *testing.T) {

@@ -45,9 +45,18 @@ func (e *engine) recordWanted() {
 			continue
 		}
 		for _, p := range wanted[base] {
-			e.recorder.emit(wantedEvent(p, p.Key))
+			e.recorder.emitWanted(wantedEvent(p, p.Key))
 		}
 	}
+}
+
+// emitWanted emits an event that outlives a loss of power once the run has ended, though the run does nothing else: by it
+// the next run knows what stays.
+func (r *recorder) emitWanted(ev states.Event) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.hasChanged = true
+	r.emitLocked(ev)
 }
 
 func wantedEvent(p *states.Part, key string) states.Event {
@@ -91,6 +100,7 @@ func (r *recorder) wantLate(s *step) {
 	}
 	c := holding.Entry(s.part.Type, key)
 	if c == nil && s.part.Options.Retain != 0 && s.creation != nil || c != nil && !c.Claim && c.Retain != s.part.Options.Retain {
+		r.hasChanged = true
 		r.emitLocked(wantedEvent(s.part, key))
 	}
 }

@@ -35,6 +35,7 @@ type Bundle struct {
 	Rows        []states.Event
 	Parallel    int           // how many invocations at once; 0: as the machine can
 	LockTimeout time.Duration // see journal.Meta
+	Once        bool          // see machine.Job
 	// Files opens what parts name and the modules; it is a states.TreeFS.
 	Files fs.FS
 }
@@ -46,7 +47,7 @@ func (b *Bundle) Site() string { return journal.Identity(b.Run.Site, b.Origin) }
 func Of(j *machine.Job) *Bundle {
 	return &Bundle{
 		Execution: j.Execution, Origin: j.Origin, Run: j.Run, Places: j.Sources(), Modules: j.Modules,
-		Rows: j.Rows, Parallel: j.Parallel, LockTimeout: j.LockTimeout, Files: j.Files,
+		Rows: j.Rows, Parallel: j.Parallel, LockTimeout: j.LockTimeout, Once: j.Once, Files: j.Files,
 	}
 }
 
@@ -54,7 +55,7 @@ func Of(j *machine.Job) *Bundle {
 func (b *Bundle) Job() *machine.Job {
 	j := &machine.Job{
 		Execution: b.Execution, Origin: b.Origin, Run: b.Run, Modules: b.Modules,
-		Rows: b.Rows, Parallel: b.Parallel, LockTimeout: b.LockTimeout, Files: b.Files,
+		Rows: b.Rows, Parallel: b.Parallel, LockTimeout: b.LockTimeout, Once: b.Once, Files: b.Files,
 	}
 	j.Places, j.Line = machine.PlacesOf(b.Places)
 	return j

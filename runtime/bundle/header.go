@@ -77,6 +77,7 @@ type header struct {
 	Rows        []states.Event            `json:"rows"`
 	Parallel    int                       `json:"parallel,omitempty"`
 	LockTimeout time.Duration             `json:"lock_timeout,omitempty"`
+	Once        bool                      `json:"once,omitempty"`
 }
 
 // header makes the header. What files hold the run says itself, all but those of
@@ -86,7 +87,7 @@ func (b *Bundle) header(registry *states.Registry) (*header, error) {
 		return nil, err
 	}
 	h := &header{needs: needs{Format: Format, Origin: b.Origin, Modules: b.Modules}, Execution: b.Execution, Run: b.Run,
-		Secrets: b.Run.Secrets, Given: b.Run.Given, Places: b.Places, Rows: b.Rows, Parallel: b.Parallel, LockTimeout: b.LockTimeout}
+		Secrets: b.Run.Secrets, Given: b.Run.Given, Places: b.Places, Rows: b.Rows, Parallel: b.Parallel, LockTimeout: b.LockTimeout, Once: b.Once}
 	sources, trees := planfile.Sources(b.Run, registry)
 	seen := map[string]bool{}
 	for _, s := range sources {

@@ -39,9 +39,15 @@ func (s *Store) Receive(c *wire.Conn) (*Bundle, error) {
 	if err := r.receive(); err != nil {
 		return nil, err
 	}
-	b := h.needs.bundle(s, r.lists)
-	b.Execution, b.Run, b.Places, b.Rows, b.Parallel, b.LockTimeout = h.Execution, h.Run, h.Places, h.Rows, h.Parallel, h.LockTimeout
-	if err := folder.keep(h, b.Site(), r.expected, r.wrote); err != nil {
+	return r.bundle()
+}
+
+// bundle gives what was received, once it is on the disk.
+func (r *receiver) bundle() (*Bundle, error) {
+	h := r.header
+	b := h.needs.bundle(r.store, r.lists)
+	b.Execution, b.Run, b.Places, b.Rows, b.Parallel, b.LockTimeout, b.Once = h.Execution, h.Run, h.Places, h.Rows, h.Parallel, h.LockTimeout, h.Once
+	if err := r.folder.keep(h, b.Site(), r.expected, r.wrote); err != nil {
 		return nil, err
 	}
 	return b, nil
@@ -86,7 +92,8 @@ type receiver struct {
 	wrote    bool
 }
 
-func (r *receiver) receive() error {
+// expect counts what the header names.
+func (r *receiver) expect() error {
 	for _, f := range r.header.Files {
 		if err := r.add(f.SHA256, f.Size); err != nil {
 			return err
@@ -99,6 +106,13 @@ func (r *receiver) receive() error {
 		if err := r.list(t); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+func (r *receiver) receive() error {
+	if err := r.expect(); err != nil {
+		return err
 	}
 	for round := 0; ; round++ {
 		if err := r.contents(); err != nil {

@@ -1,7 +1,9 @@
 package control
 
 import (
+	"bytes"
 	"crypto/rand"
+	"fmt"
 	"slices"
 	"time"
 
@@ -18,13 +20,21 @@ type Agent struct {
 	Queue    *Queue
 	Clock    func() time.Time // the time of day
 	Able     []string
+	// Jitter gives something random of less than a limit, by which signs of life of many agents spread; nil: 0.
+	Jitter  func(limit time.Duration) time.Duration
+	Program *trust.Running // this one; nil: it is not told, and no release is taken up
+	Trial   bool           // this program is tried beside the one that runs: see Hello.Trial
 
 	session string // empty: not connected
 	term    uint64 // of the server that has answered; 0: none has in this session
 	sent    time.Duration
 	pulse   time.Duration // when the last sign of life was
+	spread  time.Duration // how much earlier than a Heartbeat after it the next one comes
 	asked   bool          // something is out that the server is to answer: the Hello, or a batch
 	woken   bool          // a Wake came meanwhile
+	again   time.Duration // no Hello is said again before, since the server has said so
+	quiet   time.Duration // nothing of the stream is told before; 0: nobody has said so
+	quieter uint64        // the term of the server that has
 }
 
 // Assigned is an assignment that an agent has accepted.
@@ -40,35 +50,59 @@ type Output struct {
 	Documents []*trust.Signed // added to the chain
 	Send      []Message
 	Adopt     []*Assigned // for the loop: that this is wanted from now on
+	Offered   *Offered    // a release that this host is to run
+	Withdrawn bool        // there is no such release: what was offered before, and is not run yet, is not to be run any more
 	// Refused are messages, or parts of them, that were not accepted, and why. Nothing was changed by them.
 	Refused []error
 }
 
+// Offered is a release that a host is to run, as far as its agent can judge it.
+type Offered struct {
+	Number  int64
+	Release trust.Digest   // of what was signed
+	Version string         // empty: it cannot be read
+	Program *trust.Program // the one for this host; nil: the release is refused
+	Err     error          // why it is refused
+}
+
 // Connect begins a session on a new connection.
 func (a *Agent) Connect(now time.Duration) Output {
-	a.session, a.term, a.woken = rand.Text(), 0, false
+	a.session, a.term, a.woken, a.again = rand.Text(), 0, false, 0
 	return Output{Send: []Message{a.hello(now)}}
 }
 
 // Disconnect ends the session.
 func (a *Agent) Disconnect() { a.session, a.term, a.asked, a.woken = "", 0, false, false }
 
+// Session names the present session; empty: there is none.
+func (a *Agent) Session() string { return a.session }
+
 // hello tells what the agent has.
 func (a *Agent) hello(now time.Duration) *Hello {
 	h := &Hello{Versions: []int{Version}, Session: a.session, Boot: a.Boot, Held: map[string]Holding{},
-		Stream: a.Queue.Stream, First: a.Queue.First(), Last: a.Queue.Last(), Able: a.Able}
+		Stream: a.Queue.Stream, First: a.Queue.First(), Last: a.Queue.Last(), Able: a.Able,
+		Program: a.Program, Trial: a.Trial}
 	for site, held := range a.Held {
 		h.Held[site] = holdingOf(held)
 	}
 	if d := a.Chain.Newest(); d != nil {
 		h.Trust = Trust{d.Generation, d.Number}
 	}
-	a.asked, a.sent, a.pulse = true, now, now
+	a.asked, a.sent = true, now
+	a.live(now)
 	return h
 }
 
 func holdingOf(a *Assigned) Holding {
 	return Holding{Position: a.Position, Revision: a.Revision, Content: trust.DigestOf(a.Signed.Content), Absent: a.Absent}
+}
+
+// live notes a sign of life, and when the next one is due.
+func (a *Agent) live(now time.Duration) {
+	a.pulse, a.spread = now, 0
+	if a.Jitter != nil {
+		a.spread = a.Jitter(maxJitter)
+	}
 }
 
 // Append says that an item has been added to the queue.
@@ -79,11 +113,15 @@ func (a *Agent) Tick(now time.Duration) Output {
 	switch {
 	case a.session == "":
 		return Output{}
+	case a.asked && now < a.again:
 	case a.asked && now-a.sent >= Patience:
 		// Whatever was lost, and whoever serves by now: a new session puts it in order.
 		return a.Connect(now)
-	case !a.asked && now-a.pulse >= Heartbeat:
-		a.pulse = now
+	case a.quiet != 0 && now >= a.quiet && !a.asked:
+		a.quiet = 0
+		return Output{Send: a.tell(now)}
+	case !a.asked && now-a.pulse >= Heartbeat-a.spread:
+		a.live(now)
 		return Output{Send: []Message{&Pulse{Session: a.session, Term: a.term, Last: a.Queue.Last()}}}
 	}
 	return Output{}
@@ -103,6 +141,17 @@ func (a *Agent) Receive(now time.Duration, m Message) Output {
 		if a.session != "" && m.Session == a.session && a.term == 0 {
 			return a.answered(now, m)
 		}
+	case *Refusal:
+		if a.session != "" && m.Session == a.session && a.term != 0 {
+			return a.refused(now, m)
+		}
+		if a.session != "" && m.Session == a.session {
+			out := Output{Withdrawn: m.Offer == nil}
+			a.again = now + a.after(m)
+			a.follow(m.Documents, &out)
+			out.Offered = a.offered(m.Offer)
+			return out
+		}
 	case *Stored:
 		if a.session != "" && m.Session == a.session && m.Stream == a.Queue.Stream && a.term != 0 {
 			return a.acknowledged(now, m)
@@ -113,31 +162,70 @@ func (a *Agent) Receive(now time.Duration, m Message) Output {
 
 // answered puts the agent in order with the server.
 func (a *Agent) answered(now time.Duration, m *Answer) (out Output) {
+	if m.Version != Version { // it is asked again, should another server answer then
+		out.Refused = append(out.Refused, fmt.Errorf("the server answers in version %d of the protocol, and this agent speaks %d", m.Version, Version))
+		return out
+	}
+	if a.Program != nil {
+		if err := CheckVersions(a.Program.Version, m.Program); err != nil {
+			// Nothing of it is taken up; Hello is said again, since the server may be another one then.
+			return Output{Refused: []error{err}, Offered: a.offered(m.Offer), Withdrawn: m.Offer == nil}
+		}
+	}
 	a.term, a.asked = max(m.Term, 1), false
+	if a.quieter != a.term { // another server, or the same after a start
+		a.quiet = 0
+	}
 	// The server may have lost what it had, or say that it has what was never told.
 	a.Queue.stored = min(m.Stored, a.Queue.Last())
-	for _, s := range m.Documents {
-		before := len(a.Chain.Signed())
-		if err := a.Chain.Add(s); err != nil {
-			out.Refused = append(out.Refused, err)
-			break // the others come after it
-		}
-		out.Documents = append(out.Documents, a.Chain.Signed()[before:]...)
-	}
+	a.follow(m.Documents, &out)
 	for _, s := range m.Assignments {
 		if taken := a.take(s, &out); taken != nil {
 			out.Keep, out.Adopt = append(out.Keep, taken), append(out.Adopt, taken)
 		}
 	}
+	out.Offered, out.Withdrawn = a.offered(m.Offer), m.Offer == nil
 	if shown := a.show(m.Unknown); len(shown) > 0 {
 		out.Send = append(out.Send, &Shown{Session: a.session, Assignments: shown})
 	}
-	if len(out.Keep) > 0 || a.woken { // the server learns by it what is held
+	if len(out.Keep) > 0 || len(out.Documents) > 0 || a.woken { // the server learns by it what is held
 		out.Send = append(out.Send, a.Connect(now).Send...)
 		return out
 	}
 	out.Send = append(out.Send, a.tell(now)...)
 	return out
+}
+
+// follow accepts trust documents that come after those that the agent has. Whoever has its chain reads it meanwhile, so that becomes another one.
+func (a *Agent) follow(documents []*trust.Signed, out *Output) {
+	if len(documents) == 0 {
+		return
+	}
+	chain := a.Chain.Clone()
+	before := len(chain.Signed())
+	for _, s := range documents {
+		if slices.ContainsFunc(a.Chain.Signed(), func(held *trust.Signed) bool { return bytes.Equal(held.Content, s.Content) }) {
+			continue // a renewal has brought it meanwhile
+		}
+		if err := chain.Add(s); err != nil {
+			out.Refused = append(out.Refused, err)
+			break // the others come after it
+		}
+	}
+	a.Chain, out.Documents = chain, chain.Signed()[before:]
+}
+
+// Trust has the agent judge by a chain that was kept meanwhile, if that has documents which its own lacks. It says Hello then: the server learns what
+// the host has, and says again what was refused.
+func (a *Agent) Trust(now time.Duration, chain *trust.Chain) Output {
+	if !a.Chain.IsBehind(chain) {
+		return Output{}
+	}
+	a.Chain = chain
+	if a.session == "" {
+		return Output{}
+	}
+	return a.Connect(now)
 }
 
 // take accepts an assignment, unless there is a reason not to.
@@ -186,7 +274,7 @@ func (a *Agent) acknowledged(now time.Duration, m *Stored) Output {
 
 // tell gives the next batch, unless one is under way.
 func (a *Agent) tell(now time.Duration) []Message {
-	if a.session == "" || a.term == 0 || a.asked {
+	if a.session == "" || a.term == 0 || a.asked || now < a.quiet {
 		return nil
 	}
 	b := a.Queue.next()
@@ -194,6 +282,49 @@ func (a *Agent) tell(now time.Duration) []Message {
 		return nil
 	}
 	b.Session = a.session
-	a.asked, a.sent, a.pulse = true, now, now
+	a.asked, a.sent = true, now
+	a.live(now)
 	return []Message{b}
 }
+
+// maxQuiet bounds for how long a server can have an agent wait before it asks again.
+const maxQuiet = time.Hour
+
+// after is for how long a refusal has the agent wait, a little longer than it says, so that many agents do not come back at once.
+func (a *Agent) after(m *Refusal) time.Duration {
+	if m.RetryAfter <= 0 {
+		return 0
+	}
+	d := min(m.RetryAfter, maxQuiet)
+	if a.Jitter != nil {
+		d += a.Jitter(maxJitter)
+	}
+	return d
+}
+
+// refused keeps what it has to tell, since the server does not take it in for a while. Everything else goes on.
+func (a *Agent) refused(now time.Duration, m *Refusal) Output {
+	a.asked, a.quiet, a.quieter = false, now+max(a.after(m), Patience), a.term
+	if a.woken {
+		return a.Connect(now)
+	}
+	return Output{}
+}
+
+// offered judges a release that the host is to run: by the trust documents that it has by now.
+func (a *Agent) offered(o *Offer) *Offered {
+	if o == nil || o.Release == nil || a.Program == nil || a.Trial {
+		return nil
+	}
+	out := &Offered{Number: o.Number, Release: trust.DigestOf(o.Release.Content)}
+	release, err := a.Chain.OpenRelease(o.Release)
+	if err == nil {
+		out.Version = release.Version
+		out.Program, err = release.Follow(a.Program)
+	}
+	out.Err = err
+	return out
+}
+
+// Answered tells whether the server has answered in the present session.
+func (a *Agent) Answered() bool { return a.session != "" && a.term != 0 }

@@ -17,12 +17,15 @@ const Version = 1
 
 // Times of an agent. All are of its monotonic clock.
 const (
-	Heartbeat = 60 * time.Second // between two signs of life
+	Heartbeat = 60 * time.Second // between two signs of life, at most
+	maxJitter = 10 * time.Second // by how much less it may be
 	Patience  = 20 * time.Second // until what was not answered is sent again
 )
 
 // Message is one of the types below, as a pointer.
-type Message interface{ isMessage() }
+type Message interface {
+	kind() string // as it is written
+}
 
 // Hello begins a session: an agent sends it on each new connection, and whenever it finds that the server has begun anew.
 type Hello struct {
@@ -37,6 +40,10 @@ type Hello struct {
 	Last   uint64   `json:"last"`
 	Trust  Trust    `json:"trust"`
 	Able   []string `json:"able,omitempty"` // capabilities
+	// Program is the one that runs; nil: an agent from before programs were told of.
+	Program *trust.Running `json:"program,omitempty"`
+	// Trial says that this is a program that is tried beside the one that runs: it is answered, and begins no session.
+	Trial bool `json:"trial,omitempty"`
 }
 
 // Holding is an assignment that a host has.
@@ -65,13 +72,28 @@ type Answer struct {
 	Assignments []*trust.Signed `json:"assignments,omitempty"`
 	// Unknown are sites of which the agent holds an assignment that the server does not know: it wants to see them.
 	Unknown []string `json:"unknown,omitempty"`
+	// Program is the version of the server's program; empty: a server from before that was told.
+	Program string `json:"program,omitempty"`
+	// Offer is the release that the host is to run, where it runs another one.
+	Offer *Offer `json:"offer,omitempty"`
 }
 
-// Refusal is the answer to a Hello that comes to nothing now.
+// Offer is a release that a host is to run.
+type Offer struct {
+	// Number grows with each time that somebody wants it: what has failed before is tried again then.
+	Number  int64         `json:"number"`
+	Release *trust.Signed `json:"release"`
+}
+
+// Refusal is the answer to a Hello that comes to nothing now, or to a batch that the server does not take in now.
 type Refusal struct {
 	Session    string        `json:"session"`
 	Why        string        `json:"why"`
 	RetryAfter time.Duration `json:"retry_after,omitempty"` // 0: as the agent does by itself
+	// Offer is what the host is to run, and Documents are those that the agent lacks, by which it judges that: an agent that is too old for the
+	// server gets nothing else of it.
+	Offer     *Offer          `json:"offer,omitempty"`
+	Documents []*trust.Signed `json:"documents,omitempty"`
 }
 
 // Batch is what an agent has to tell, from First to Last.
@@ -108,11 +130,29 @@ type Shown struct {
 	Assignments []*trust.Signed `json:"assignments"`
 }
 
-func (*Hello) isMessage()   {}
-func (*Answer) isMessage()  {}
-func (*Refusal) isMessage() {}
-func (*Batch) isMessage()   {}
-func (*Stored) isMessage()  {}
-func (*Wake) isMessage()    {}
-func (*Pulse) isMessage()   {}
-func (*Shown) isMessage()   {}
+// Claim asks for a turn to fetch contents. Whoever drives an agent sends it: it has no part in what is durable. Without contents the turn is over.
+type Claim struct {
+	Session  string         `json:"session"`
+	Site     string         `json:"site"`               // empty: the release that is offered
+	Contents []trust.Digest `json:"contents,omitempty"` // that the assignment of the site, or the release, names
+}
+
+// Turn answers a Claim: with tickets, which let the host fetch for a while, or with when to claim again.
+type Turn struct {
+	Session    string                  `json:"session"`
+	Site       string                  `json:"site"`
+	Tickets    map[trust.Digest]string `json:"tickets,omitempty"`
+	RetryAfter time.Duration           `json:"retry_after,omitempty"`
+	Why        string                  `json:"why,omitempty"` // there are no tickets, and will be none
+}
+
+func (*Claim) kind() string   { return "claim" }
+func (*Turn) kind() string    { return "turn" }
+func (*Hello) kind() string   { return "hello" }
+func (*Answer) kind() string  { return "answer" }
+func (*Refusal) kind() string { return "refusal" }
+func (*Batch) kind() string   { return "batch" }
+func (*Stored) kind() string  { return "stored" }
+func (*Wake) kind() string    { return "wake" }
+func (*Pulse) kind() string   { return "pulse" }
+func (*Shown) kind() string   { return "shown" }

@@ -185,7 +185,7 @@ func TestAcknowledgements(t *testing.T) {
 func TestAnswerIsBounded(t *testing.T) {
 	p := newPair(t)
 	h := p.hello(p.agent.Connect(0))
-	p.agent.Receive(0, &Answer{Session: h.Session, Term: 1, Stored: 1 << 60})
+	p.agent.Receive(0, &Answer{Version: Version, Session: h.Session, Term: 1, Stored: 1 << 60})
 	p.agent.Queue.Append(1)
 	if b, ok := p.agent.Append(0).Send[0].(*Batch); !ok || b.First != 1 || b.Last != 1 {
 		t.Errorf("%+v", b)

@@ -1,12 +1,16 @@
 package control
 
-import "fmt"
+import (
+	"cmp"
+	"fmt"
+)
 
 // Limits of a batch, and of what an agent keeps.
 const (
 	MaxBatchItems = 1000
 	MaxBatchBytes = 1 << 20 // an item that is larger is a batch of its own
 	MaxKept       = 256 << 20
+	MaxClaim      = 1000 // contents
 	maxSequence   = 1 << 62
 )
 
@@ -14,6 +18,7 @@ const (
 // its latest part; what is older than the agent keeps is a gap.
 type Queue struct {
 	Stream string
+	Limit  int64   // how many bytes are kept; 0: MaxKept
 	first  uint64  // the oldest that is kept; last+1: nothing is
 	last   uint64  // 0: nothing was ever told
 	sizes  []int64 // of first to last
@@ -42,7 +47,7 @@ func (q *Queue) Append(size int64) (number, first uint64) {
 	q.last++
 	q.sizes = append(q.sizes, size)
 	q.kept += size
-	for q.kept > MaxKept && len(q.sizes) > 1 {
+	for q.kept > cmp.Or(q.Limit, MaxKept) && len(q.sizes) > 1 {
 		q.drop()
 	}
 	return q.last, q.first

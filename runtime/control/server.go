@@ -17,6 +17,20 @@ type Host struct {
 	Streams []Stream          // the newest last
 	Targets map[string]Target // by site: what the host is to hold
 	Held    map[string]Holding
+	// Accepted is what the host was found to hold that the server does not know, by site, and a person has left to it.
+	Accepted map[string]trust.Position
+	Trust    Trust          // the newest trust document that it had at its newest Hello
+	Locked   bool           // nothing new is delivered to it; what it tells is taken in
+	Program  *trust.Running // that its agent runs, as its newest Hello said; nil: it did not
+	Refused  string         // why its newest Hello was refused; empty: it was not
+	Release  *Release       // that it is to run; nil: whatever it runs
+	Offered  int64          // the number of the offer in the newest answer to it; 0: there was none
+}
+
+// Release is one that a host is to run.
+type Release struct {
+	Offer
+	Version string
 }
 
 // Stream is how far the server has one of a host.
@@ -43,6 +57,8 @@ type Server struct {
 	Chain      *trust.Chain
 	// Seen is the highest epoch of assignments that hosts have shown, and that were given by nobody else than this server's keys.
 	Seen uint64
+	// Program is the version of the server's program, for agents; empty: it is not told, and suits all.
+	Program string
 }
 
 // Assign gives the next position of a site on a host. The caller signs an assignment with it, and stores it with Target in the same transaction.
@@ -59,19 +75,58 @@ func (s *Server) Hello(h *Host, m *Hello) Message {
 	if err := m.Check(); err != nil {
 		return &Refusal{Session: m.Session, Why: err.Error()}
 	}
-	h.Session = m.Session
+	if m.Program != nil && !m.Trial {
+		h.Program = m.Program
+	}
+	if m.Program != nil {
+		if err := CheckVersions(m.Program.Version, s.Program); err != nil {
+			r := &Refusal{Session: m.Session, Why: err.Error()}
+			if !m.Trial {
+				h.Session, h.Refused, h.Trust = m.Session, r.Why, m.Trust
+				r.Offer, r.Documents = s.offer(h), s.documents(m.Trust)
+				h.Offered = r.Offer.number()
+			}
+			return r
+		}
+	}
+	if m.Trial { // somebody else has the session, and what is delivered
+		return &Answer{Session: m.Session, Version: Version, Term: s.Term, Program: s.Program}
+	}
+	h.Refused = ""
+	h.Session, h.Trust = m.Session, m.Trust
 	h.Held = maps.Clone(m.Held)
-	a := &Answer{Session: m.Session, Version: Version, Term: s.Term, Stored: h.stream(m.Stream).Stored, Documents: s.Chain.After(m.Trust.Generation, m.Trust.Number)}
-	a.Unknown = h.Unknown()
+	a := &Answer{Program: s.Program, Offer: s.offer(h), Session: m.Session, Version: Version, Term: s.Term, Stored: h.stream(m.Stream).Stored, Documents: s.documents(m.Trust)}
+	a.Unknown, h.Offered = h.Unknown(), a.Offer.number()
 	for _, site := range s.due(h) {
 		a.Assignments = append(a.Assignments, h.Targets[site].Signed)
 	}
 	return a
 }
 
+// documents lists the trust documents that somebody lacks who has one of them, and those before it.
+func (s *Server) documents(has Trust) []*trust.Signed {
+	return s.Chain.After(has.Generation, has.Number)
+}
+
+// offer gives the release that a host is to run, where it runs another one.
+func (s *Server) offer(h *Host) *Offer {
+	if s.Recovering || h.Locked || h.Release == nil || h.Program == nil || h.Program.Version == h.Release.Version {
+		return nil
+	}
+	return &h.Release.Offer
+}
+
+// number is that of an offer; 0: there is none.
+func (o *Offer) number() int64 {
+	if o == nil {
+		return 0
+	}
+	return o.Number
+}
+
 // due lists the sites of which a host is to get an assignment: not those of which it would refuse it, since what it holds comes after.
 func (s *Server) due(h *Host) []string {
-	if s.Recovering {
+	if s.Recovering || h.Locked {
 		return nil
 	}
 	var sites []string
@@ -97,6 +152,9 @@ func (h *Host) Unknown() []string {
 // isUnknown tells whether a host holds something of a site that comes after all that the server has given, or differs from it.
 func (h *Host) isUnknown(site string) bool {
 	held, target := h.Held[site], h.Targets[site]
+	if accepted, ok := h.Accepted[site]; ok && held.Position.Compare(accepted) <= 0 {
+		return false
+	}
 	switch c := held.Position.Compare(target.Position); {
 	case c == 0:
 		return held.Content != trust.DigestOf(target.Signed.Content)
@@ -130,12 +188,12 @@ func (s *Server) Batch(h *Host, b *Batch) (taken bool, answer Message) {
 	return taken, &Stored{Session: b.Session, Term: s.Term, Stream: b.Stream, Through: stream.Stored}
 }
 
-// Pulse answers a sign of life: with a Wake, where the host lacks something that the server has, or has something that the server lacks.
+// Pulse answers a sign of life: with a Wake, where the host lacks something that the server has, or has something that the server lacks or has taken back.
 func (s *Server) Pulse(h *Host, m *Pulse) Message {
 	if m.Session != h.Session || m.Term != s.Term || len(h.Streams) == 0 || h.Streams[len(h.Streams)-1].Stored < m.Last {
 		return &Wake{}
 	}
-	if len(s.due(h)) > 0 {
+	if len(s.due(h)) > 0 || len(s.documents(h.Trust)) > 0 || s.offer(h).number() != h.Offered {
 		return &Wake{}
 	}
 	return nil
@@ -176,6 +234,8 @@ func (m *Hello) Check() error {
 		return errors.New("the agent names no session or no stream")
 	case m.First == 0 || m.Last > maxSequence || m.First > m.Last+1:
 		return fmt.Errorf("the stream goes from %d to %d", m.First, m.Last)
+	case m.Program != nil && m.Program.Check() != nil:
+		return fmt.Errorf("the agent names its program: %w", m.Program.Check())
 	case len(m.Held) > maxSites:
 		return fmt.Errorf("the agent holds assignments of more than %d sites", maxSites)
 	}

@@ -100,7 +100,7 @@ func (w *world) chain() *trust.Chain {
 func (s *server) clone() *server {
 	c := &server{Server: s.Server, hosts: map[trust.ID]*Host{}, items: map[string]map[uint64]string{}}
 	for id, h := range s.hosts {
-		c.hosts[id] = &Host{ID: h.ID, Session: h.Session, Streams: slices.Clone(h.Streams), Targets: maps.Clone(h.Targets), Held: maps.Clone(h.Held)}
+		c.hosts[id] = &Host{ID: h.ID, Session: h.Session, Streams: slices.Clone(h.Streams), Targets: maps.Clone(h.Targets), Held: maps.Clone(h.Held), Trust: h.Trust}
 	}
 	for stream, items := range s.items {
 		c.items[stream] = maps.Clone(items)
@@ -139,7 +139,8 @@ func (w *world) adopt(h *host, a *Assigned) {
 // carry does what an agent wants to be done. A crash may come before what is kept is durable, and after it.
 func (w *world) carry(i int, out Output) {
 	h := w.hosts[i]
-	if len(out.Keep) > 0 && w.chance("crash before it is kept", 10) {
+	durable := len(out.Keep) > 0 || len(out.Documents) > 0
+	if durable && w.chance("crash before it is kept", 10) {
 		w.start(i)
 		return
 	}
@@ -150,7 +151,7 @@ func (w *world) carry(i int, out Output) {
 		h.held[a.Site] = a
 	}
 	h.chain = append(h.chain, out.Documents...)
-	if len(out.Keep) > 0 && w.chance("crash after it was kept", 10) {
+	if durable && w.chance("crash after it was kept", 10) {
 		w.start(i)
 		return
 	}
@@ -322,6 +323,9 @@ func (w *world) calm() {
 	}
 	for _, h := range w.hosts {
 		row := w.server.hosts[h.id]
+		if newest := w.server.Chain.Newest().Number; h.agent.Chain.Newest().Number != newest || uint64(len(h.chain)) != newest {
+			w.Fatalf("%s trusts document %d, keeps %d, and %d is the newest", h.id.Short(), h.agent.Chain.Newest().Number, len(h.chain), newest)
+		}
 		if at := row.stream(h.stream).Stored; at != h.agent.Queue.Last() {
 			w.Fatalf("%s: stored through %d of %d", h.stream, at, h.agent.Queue.Last())
 		}
@@ -343,7 +347,7 @@ func TestSimulation(t *testing.T) {
 		w := newWorld(t)
 		for range rapid.IntRange(0, 120).Draw(t, "steps") {
 			i := rapid.IntRange(0, len(w.hosts)-1).Draw(t, "host")
-			switch step := rapid.IntRange(0, 29).Draw(t, "step"); {
+			switch step := rapid.IntRange(0, 31).Draw(t, "step"); {
 			case step < 14:
 				if len(w.line) == 0 {
 					break
@@ -376,13 +380,17 @@ func TestSimulation(t *testing.T) {
 			case step == 27:
 				w.backup = w.server.clone()
 			case step == 28:
+				chain := w.server.Chain // hosts give it trust documents back that it has lost, when they renew
 				w.server, w.reached = w.backup.clone(), map[string]uint64{}
+				w.server.Chain = chain
 				w.server.Epoch++
 				w.server.Recovering = rapid.IntRange(0, 3).Draw(t, "silently") > 0
 			case step == 29:
 				if w.server.Recovering {
 					w.resume()
 				}
+			case step > 29:
+				w.trust(i)
 			}
 			w.check()
 		}

@@ -3,10 +3,7 @@ package fleet_test
 import (
 	"context"
 	"fmt"
-	"strings"
-	"time"
 
-	"github.com/tenetcm/tenet/lang/site"
 	"github.com/tenetcm/tenet/runtime/fleet"
 	"github.com/tenetcm/tenet/runtime/machine"
 )
@@ -30,22 +27,6 @@ func ExampleAsk() {
 	// m0 done linux
 	// m1 done linux
 	// m2 done linux
-}
-
-// One machine first, then a tenth of all of them at a time.
-func ExampleBatches() {
-	r := site.Rollout{Batch: []site.Amount{{N: 1}, {N: 10, Percent: true}}, Pause: time.Minute}
-	batches, err := fleet.Batches(&r, 0, strings.Fields("a b c d e f g h i j k l m n o p q r s t"))
-	if err != nil {
-		panic(err)
-	}
-	for _, b := range batches[:3] {
-		fmt.Println(b.Number, "of", b.Of, b.Machines)
-	}
-	// Output:
-	// 1 of 11 [a]
-	// 2 of 11 [b c]
-	// 3 of 11 [d e]
 }
 
 // A record of what is done, with which it is found again.

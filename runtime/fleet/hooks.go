@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/tenetcm/tenet/runtime/machine"
+	"github.com/tenetcm/tenet/runtime/rollout"
 	"github.com/tenetcm/tenet/states"
 )
 
@@ -240,7 +241,7 @@ func (d *drive) all(ctx, fresh context.Context, members []*Member) []Outcome {
 	for i, m := range members {
 		names[i], index[m.Name] = m.Name, i
 	}
-	d.batch(ctx, Batch{Machines: names}, nil, func(name string) (*Member, *Outcome) {
+	d.batch(ctx, Batch{rollout.Batch{Machines: names}}, nil, func(name string) (*Member, *Outcome) {
 		return members[index[name]], &outcomes[index[name]]
 	})
 	return outcomes

@@ -2,9 +2,7 @@ package fleet_test
 
 import (
 	"context"
-	"fmt"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 
@@ -15,75 +13,6 @@ import (
 	"github.com/tenetcm/tenet/runtime/fleet"
 	"github.com/tenetcm/tenet/runtime/machine"
 )
-
-// Within a stage, who is needed comes first, whatever the order of the names; everybody has one turn. That one needs
-// another of a later stage, or that they need each other, is an error, and nothing else is.
-func TestNeedsOrderBatches(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		n := rapid.IntRange(1, 8).Draw(t, "machines")
-		all := names(n)
-		var r site.Rollout
-		stageOf := map[string]int{}
-		for i, name := range all {
-			stageOf[name] = rapid.IntRange(0, 2).Draw(t, fmt.Sprint("stage", i))
-		}
-		for s := range 2 {
-			r.Stages = append(r.Stages, site.Stage{Name: fmt.Sprint(s), Hosts: slices.DeleteFunc(slices.Clone(all), func(name string) bool { return stageOf[name] != s })})
-		}
-		r.Batch = []site.Amount{{N: rapid.IntRange(1, 4).Draw(t, "batch")}}
-		needs := map[string][]string{}
-		for range rapid.IntRange(0, 10).Draw(t, "edges") {
-			a, b := rapid.SampledFrom(all).Draw(t, "reader"), rapid.SampledFrom(append(all, "elsewhere")).Draw(t, "giver")
-			if a != b {
-				needs[a] = append(needs[a], b)
-			}
-		}
-		batches, err := fleet.BatchesInOrder(&r, 0, all, needs)
-		wrong := cyclic(all, needs)
-		for a, list := range needs {
-			for _, b := range list {
-				wrong = wrong || b != "elsewhere" && stageOf[b] > stageOf[a]
-			}
-		}
-		if (err != nil) != wrong {
-			t.Fatalf("needs %v, stages %v: %v", needs, stageOf, err)
-		}
-		if err != nil {
-			if !strings.Contains(fmt.Sprint(err), "read") {
-				t.Fatal(err)
-			}
-			return
-		}
-		var order []string
-		for _, b := range batches {
-			order = append(order, b.Machines...)
-		}
-		if got := slices.Sorted(slices.Values(order)); !slices.Equal(got, slices.Sorted(slices.Values(all))) {
-			t.Fatalf("turns of %v", order)
-		}
-		for a, list := range needs {
-			for _, b := range list {
-				if b != "elsewhere" && slices.Index(order, b) > slices.Index(order, a) {
-					t.Fatalf("%s needs %s: %v", a, b, order)
-				}
-			}
-		}
-	})
-}
-
-// cyclic reports whether machines need each other.
-func cyclic(all []string, needs map[string][]string) bool {
-	left := slices.Clone(all)
-	for {
-		free := slices.DeleteFunc(slices.Clone(left), func(name string) bool {
-			return slices.ContainsFunc(needs[name], func(other string) bool { return slices.Contains(left, other) })
-		})
-		if len(free) == 0 {
-			return len(left) > 0
-		}
-		left = slices.DeleteFunc(left, func(name string) bool { return slices.Contains(free, name) })
-	}
-}
 
 // Nobody begins before those whose outputs it reads have ended well, with any number of machines at a time, and none
 // does if one of them has not. All others have their turns, and the whole ends.

@@ -15,6 +15,7 @@ import (
 	"github.com/tenetcm/tenet/lang/site"
 	"github.com/tenetcm/tenet/runtime/fault"
 	"github.com/tenetcm/tenet/runtime/machine"
+	"github.com/tenetcm/tenet/runtime/rollout"
 	"github.com/tenetcm/tenet/states"
 )
 
@@ -62,19 +63,19 @@ func Run(ctx context.Context, machines []*Member, t Task, o Options) ([]Outcome,
 		}
 		names[i], index[m.Name] = m.Name, i
 	}
-	rollout := o.Rollout
-	if rollout == nil {
-		rollout = &site.Rollout{}
+	plan := o.Rollout
+	if plan == nil {
+		plan = &site.Rollout{}
 	}
-	shuffled := rollout.Order == site.OrderShuffle
+	shuffled := plan.Order == site.OrderShuffle
 	if shuffled && o.Seed == 0 {
 		o.Seed = rand.Uint64N(1<<32) + 1 // short enough to be typed
 	}
-	batches, err := BatchesInOrder(rollout, o.Seed, names, o.Needs)
+	batches, err := BatchesInOrder(plan, o.Seed, names, o.Needs)
 	if err != nil {
 		return nil, err
 	}
-	if rollout.HasHooks() && o.Hooks == nil {
+	if plan.HasHooks() && o.Hooks == nil {
 		return nil, errors.New("a rollout has hooks, and nothing says how to run them")
 	}
 	fresh, stop := context.WithCancelCause(ctx)
@@ -94,7 +95,7 @@ func Run(ctx context.Context, machines []*Member, t Task, o Options) ([]Outcome,
 	}
 	outcomes := make([]Outcome, len(machines))
 	d.awaitEnds(names)
-	d.roll(ctx, batches, rollout.Pause, func(name string) (*Member, *Outcome) {
+	d.roll(ctx, batches, plan.Pause, func(name string) (*Member, *Outcome) {
 		i := index[name]
 		return machines[i], &outcomes[i]
 	})
@@ -103,25 +104,22 @@ func Run(ctx context.Context, machines []*Member, t Task, o Options) ([]Outcome,
 
 // roll takes batch after batch, until too many have failed.
 func (d *drive) roll(ctx context.Context, batches []Batch, pause time.Duration, of func(string) (*Member, *Outcome)) {
-	failed := 0 // in this stage
+	var tally rollout.Tally
 	var enough error
 	for i, b := range batches {
-		if b.Number == 1 {
-			failed = 0
-		}
 		if enough == nil && i > 0 && pause > 0 {
 			d.pause(pause, b)
 		}
 		if enough == nil && len(batches) > 1 && d.fresh.Err() == nil {
-			d.note("", fmt.Sprintf("%s: %s", b.label(), plural(len(b.Machines), "host")))
+			d.note("", fmt.Sprintf("%s: %s", b.Label(), plural(len(b.Machines), "host")))
 		}
 		turn := d.turn(ctx, b, enough, of)
-		failed += turn.failed
+		exceeded := tally.Add(b.Batch, turn.failed)
 		if enough == nil {
 			enough = turn.stop
 		}
-		if enough == nil && b.Allowed.IsExceeded(failed, b.Total) {
-			enough = fmt.Errorf("not begun: after %s, %s of %d had failed, and %s may", b.label(), plural(failed, "host"), b.Total, allowance(b.Allowed))
+		if enough == nil && exceeded != nil {
+			enough = fmt.Errorf("not begun: %w", exceeded)
 		}
 	}
 }
@@ -205,7 +203,7 @@ func (d *drive) pause(long time.Duration, next Batch) {
 	if d.fresh.Err() != nil {
 		return
 	}
-	d.note("", fmt.Sprintf("pausing for %s before %s", long, next.label()))
+	d.note("", fmt.Sprintf("pausing for %s before %s", long, next.Label()))
 	sleep(d.fresh, long)
 }
 
@@ -261,14 +259,6 @@ func (d *drive) event(name string, ev states.Event) {
 
 func (d *drive) output(machine, stream string, data []byte) {
 	d.tell(func(l Listener) { l.Output(machine, stream, data) })
-}
-
-// allowance says how many may fail.
-func allowance(a site.Amount) string {
-	if a.N == 0 {
-		return "none"
-	}
-	return "at most " + a.String()
 }
 
 // plural counts things.

@@ -249,7 +249,7 @@ func (r *Run) Pause(e End) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	s := &r.status
-	s.State, s.Counts = Rebooting, &e.Counts
+	s.State, s.Counts, s.Paused = Rebooting, &e.Counts, time.Now().UTC()
 	if err := r.sync(); err != nil {
 		return err
 	}

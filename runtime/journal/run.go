@@ -28,6 +28,8 @@ type Meta struct {
 	// Execution is what a controller calls what it does on all its hosts; empty:
 	// there is none.
 	Execution string
+	// Once says that the site is an agent's to apply, and that this run has come in between by a person's word.
+	Once bool
 
 	// Who applies, for those that find the folder locked, and for the records:
 	// words for people.
@@ -138,7 +140,7 @@ func (f *Folder) begin(lock *file, last holder, m Meta) (*Run, error) {
 	}
 	r := &Run{folder: f, lock: lock, holder: h, past: past, run: m.Run, sensitive: sensitive, saved: make(chan error, 1), status: Status{
 		Format: StatusFormat, Run: id, State: Running, PID: h.PID, Program: f.options.Program,
-		Site: m.Run.Site, Origin: m.Origin, Root: m.Root, Modules: m.Modules, Plan: m.Plan, Execution: m.Execution,
+		Site: m.Run.Site, Origin: m.Origin, Root: m.Root, Modules: m.Modules, Plan: m.Plan, Execution: m.Execution, Once: m.Once,
 		Host: m.Run.Host, Revision: m.Run.Revision, Parts: partsOf(m.Run), Started: now,
 	}}
 	left := past.Clone()

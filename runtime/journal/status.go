@@ -39,11 +39,13 @@ type Status struct {
 	Modules     []Modules      `json:"modules,omitempty"`
 	Plan        string         `json:"plan,omitempty"`        // likewise
 	Execution   string         `json:"execution,omitempty"`   // likewise
+	Once        bool           `json:"once,omitempty"`        // likewise
 	Resumptions []Resumption   `json:"resumptions,omitempty"` // by controllers, oldest first
 	Host        string         `json:"host,omitempty"`
 	Revision    string         `json:"revision"`
 	Parts       int            `json:"parts,omitempty"` // how many there are
 	Started     time.Time      `json:"started"`
+	Paused      time.Time      `json:"paused,omitzero"` // when the machine was about to start anew
 	Ended       time.Time      `json:"ended,omitzero"`
 	Counts      *states.Counts `json:"counts,omitempty"`
 	// Forgotten says that what is needed to go on with it was secret, and removed.

@@ -23,6 +23,7 @@ type Error struct {
 const (
 	CodeUsage       = "usage"       // what was asked for means nothing
 	CodeLocked      = "locked"      // another apply runs, or applies are on hold
+	CodeDeployed    = "deployed"    // an agent keeps the machine as the site says
 	CodeStale       = "stale"       // the machine is not as it was when the plan was shown
 	CodeDamaged     = "damaged"     // what came is not what was sent
 	CodeInterrupted = "interrupted" // it was cancelled

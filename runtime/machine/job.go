@@ -1,7 +1,9 @@
 package machine
 
 import (
+	"fmt"
 	"io/fs"
+	"strings"
 	"time"
 
 	"github.com/tenetcm/tenet/lang/diag"
@@ -29,6 +31,10 @@ type Job struct {
 	// LockTimeout is how long to wait for another apply.
 	LockTimeout time.Duration
 	Become      Become
+	// Once carries it out on a host whose agent keeps it as this site says: else that is refused.
+	Once bool
+	// Keeper says that this agent itself carries it out. It is never sent.
+	Keeper bool
 }
 
 // Modules are the files of one directory of modules that a site brings along.
@@ -87,6 +93,7 @@ type Resumption struct {
 	Parallel    int
 	LockTimeout time.Duration
 	Become      Become
+	Keeper      bool // see Job
 }
 
 // Result is how a run, or a plan, ended.
@@ -99,6 +106,24 @@ type Result struct {
 	Report      *states.Report `json:"report,omitempty"`
 	// Outputs are what the host hands to others, by name.
 	Outputs map[string]states.Output `json:"outputs,omitempty"`
+}
+
+// Reason says in one line what failed, of several the first; empty: nothing did.
+func (r *Result) Reason() string {
+	if !r.Failed {
+		return ""
+	}
+	text := fmt.Sprintf("%d failed", r.Counts.Failed)
+	if r.Report == nil {
+		return text
+	}
+	for _, p := range r.Report.Parts {
+		if p.Error != nil {
+			message, _, _ := strings.Cut(p.Error.Message, "\n")
+			return text + ": " + p.Address + ": " + message
+		}
+	}
+	return text
 }
 
 // IsRunName tells whether something can be the name of a run: a stranger may say anything.

@@ -7,6 +7,7 @@ import (
 	"context"
 
 	"github.com/tenetcm/tenet/runtime/journal"
+	"github.com/tenetcm/tenet/runtime/reconcile"
 	"github.com/tenetcm/tenet/states"
 )
 
@@ -75,6 +76,12 @@ type Control interface {
 type Inventory interface {
 	// Managed lists it by site; nil: there are no records.
 	Managed(ctx context.Context) ([]ManagedSite, error)
+}
+
+// Retrier is another: to have loops try again what has failed.
+type Retrier interface {
+	// Retry has the loop of a site try again, or without one all that have come to nothing. It gives these as they were.
+	Retry(ctx context.Context, site string) ([]reconcile.State, error)
 }
 
 // Observer is told what happens while a call goes on, in order and one at a time. Each of

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/tenetcm/tenet/runtime/journal"
+	"github.com/tenetcm/tenet/runtime/reconcile"
 	"github.com/tenetcm/tenet/states"
 )
 
@@ -17,6 +18,8 @@ type Status struct {
 	Unknown         []states.Begun        `json:"unknown"`
 	Unconfirmed     []journal.Unconfirmed `json:"unconfirmed"`
 	Damaged         []string              `json:"damaged,omitempty"`
+	// Loops are those that keep sites here, of the machine alone.
+	Loops []reconcile.State `json:"loops,omitempty"`
 	// Failures are, by site, the latest runs of sites that did not end well; of the
 	// machine alone.
 	Failures map[string]*Failure `json:"failures,omitempty"`

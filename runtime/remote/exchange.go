@@ -27,6 +27,7 @@ type exchange struct {
 	run      string // that has begun
 	asked    bool   // all is sent
 	answered bool   // something has come of it
+	pieces   []byte // of a value that has not come whole
 	data     json.RawMessage
 }
 
@@ -106,7 +107,7 @@ func (m *Machine) talk(l *line, x *exchange) (*wire.End, error) {
 // quick tells what a machine does at once.
 func quick(op wire.Op) bool {
 	switch op {
-	case wire.OpCancel, wire.OpPing, wire.OpStatus, wire.OpManaged, wire.OpHistory, wire.OpHold, wire.OpRelease:
+	case wire.OpCancel, wire.OpPing, wire.OpStatus, wire.OpManaged, wire.OpHistory, wire.OpHold, wire.OpRelease, wire.OpRetry:
 		return true
 	}
 	return false
@@ -170,18 +171,30 @@ func (m *Machine) hear(f wire.Frame, x *exchange) error {
 		x.observer.TellOutput("stdout", f.Data)
 	case wire.KindStderr:
 		x.observer.TellOutput("stderr", f.Data)
-	case wire.KindData:
-		if !json.Valid(f.Data) {
-			return &wire.ProtocolError{Message: "data that is no JSON"}
+	case wire.KindPiece, wire.KindData:
+		if err := x.take(f); err != nil {
+			return err
 		}
-		if x.data != nil {
-			return &wire.ProtocolError{Message: "it answered twice"}
-		}
-		x.data = slices.Clone(f.Data)
 	default:
 		return &wire.ProtocolError{Message: fmt.Sprintf("a %q frame came while it ran", f.Kind)}
 	}
 	x.answered = x.answered || f.Kind != wire.KindNote
+	return nil
+}
+
+// take takes a value, or a piece of one.
+func (x *exchange) take(f wire.Frame) error {
+	if x.data != nil {
+		return &wire.ProtocolError{Message: "it answered twice"}
+	}
+	x.pieces = append(x.pieces, f.Data...)
+	if f.Kind == wire.KindPiece {
+		return nil
+	}
+	if !json.Valid(x.pieces) {
+		return &wire.ProtocolError{Message: "data that is no JSON"}
+	}
+	x.data, x.pieces = x.pieces, nil
 	return nil
 }
 

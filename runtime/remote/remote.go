@@ -55,6 +55,7 @@ type Machine struct {
 var (
 	_ machine.Machine   = (*Machine)(nil)
 	_ machine.Inventory = (*Machine)(nil)
+	_ machine.Importer  = (*Machine)(nil)
 	_ io.Closer         = (*Machine)(nil)
 )
 

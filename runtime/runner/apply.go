@@ -32,7 +32,7 @@ type pastRuns struct {
 }
 
 func (c *call) plan(ctx context.Context, j *machine.Job) (*machine.Result, error) {
-	obstacles, err := c.Obstacles()
+	obstacles, err := c.Obstacles(j.Run.Site)
 	if err != nil {
 		return nil, err
 	}
@@ -141,6 +141,9 @@ func (r *Runner) registry(j *machine.Job) *states.Registry {
 
 func (c *call) apply(ctx context.Context, j *machine.Job) (*machine.Result, error) {
 	folder, err := c.open()
+	if err == nil {
+		err = c.mayCarry(j, folder)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -219,7 +222,7 @@ func (c *call) record(ctx context.Context, j *machine.Job, folder *journal.Folde
 func (c *call) meta(j *machine.Job) (journal.Meta, error) {
 	modules, err := digests(j.Files, j.Modules)
 	return journal.Meta{
-		Run: j.Run, Origin: j.Origin, Plan: j.Plan, Modules: modules, Execution: j.Execution, Root: c.Root,
+		Run: j.Run, Origin: j.Origin, Plan: j.Plan, Modules: modules, Execution: j.Execution, Once: j.Once, Root: c.Root,
 		User: c.caller.User, From: c.caller.From, Command: c.caller.Command,
 		LockTimeout: j.LockTimeout, Waiting: func(holder *journal.LockedError) {
 			c.note(machine.NoteWaiting, "waiting for at most "+short(j.LockTimeout)+": "+holder.Error())

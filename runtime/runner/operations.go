@@ -8,10 +8,12 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/runtime/bundle"
 	"github.com/tenetcm/tenet/runtime/host"
 	"github.com/tenetcm/tenet/runtime/journal"
 	"github.com/tenetcm/tenet/runtime/machine"
+	"github.com/tenetcm/tenet/runtime/reconcile"
 	"github.com/tenetcm/tenet/runtime/wire"
 	"github.com/tenetcm/tenet/states"
 )
@@ -29,7 +31,7 @@ func (s *session) operations() map[wire.Op]operation {
 			return s.Cancel(ctx, machine.RunRef{ID: q.ID, Host: q.Host})
 		},
 		wire.OpPing: func(context.Context, *wire.Request, *wire.End) error { return nil },
-		wire.OpExec: s.serveExec, wire.OpLogs: s.serveLogs,
+		wire.OpExec: s.serveExec, wire.OpLogs: s.serveLogs, wire.OpImport: s.serveImport,
 		wire.OpStatus: func(ctx context.Context, q *wire.Request, _ *wire.End) error {
 			return give[*machine.Status](s)(s.Status(ctx, q.ID))
 		},
@@ -49,6 +51,9 @@ func (s *session) operations() map[wire.Op]operation {
 		wire.OpRelease: func(ctx context.Context, _ *wire.Request, _ *wire.End) error {
 			return give[*journal.Hold](s)(s.Unhold(ctx))
 		},
+		wire.OpRetry: func(ctx context.Context, q *wire.Request, _ *wire.End) error {
+			return give[[]reconcile.State](s)(s.Retry(ctx, q.Site))
+		},
 		wire.OpForget: func(ctx context.Context, q *wire.Request, _ *wire.End) error {
 			return give[[]states.Event](s)(s.forget(ctx, &forgetRequest{machine.ForgetRequest{Addresses: q.Names, Site: q.Site, LockTimeout: q.LockTimeout}}))
 		},
@@ -67,7 +72,11 @@ func give[T any](s *session) func(answer T, err error) error {
 
 // servePlan plans what comes in a bundle.
 func (s *session) servePlan(ctx context.Context, q *wire.Request, end *wire.End) error {
-	j, err := s.receive(q)
+	receive := s.receive
+	if q.Sealed != nil {
+		receive = func(q *wire.Request) (*machine.Job, error) { return s.unseal(ctx, q) }
+	}
+	j, err := receive(q)
 	if err != nil {
 		return err
 	}
@@ -182,7 +191,23 @@ func (s *session) receive(q *wire.Request) (*machine.Job, error) {
 	if err != nil {
 		return nil, err
 	}
-	j := b.Job()
+	return s.complete(b.Job())
+}
+
+// unseal makes a job of what lies sealed elsewhere.
+func (s *session) unseal(ctx context.Context, q *wire.Request) (*machine.Job, error) {
+	if s.Unseal == nil {
+		return nil, &diag.HintError{Code: machine.CodeUnsupported, Err: errors.New("nothing is sealed to this machine: it has no agent")}
+	}
+	j, err := s.Unseal(ctx, q.Sealed)
+	if err != nil {
+		return nil, err
+	}
+	return s.complete(j)
+}
+
+// complete adds to a job what is not part of it.
+func (s *session) complete(j *machine.Job) (_ *machine.Job, err error) {
 	j.Become = s.become
 	if len(j.Modules) > 0 {
 		j.Registry, err = Modules(s.Registry, j.Files, j.Modules)

@@ -110,6 +110,19 @@ func (q *queue) write(kind wire.Kind, data []byte) {
 	q.changed.Broadcast()
 }
 
+// value adds a JSON value, in as many frames as it takes. The error is for a value that is none.
+func (q *queue) value(v any) error {
+	data, err := plainjson.Marshal(v)
+	if err != nil {
+		return err
+	}
+	for ; len(data) > wire.MaxFrame; data = data[wire.MaxFrame:] {
+		q.write(wire.KindPiece, data[:wire.MaxFrame])
+	}
+	q.write(wire.KindData, data)
+	return nil
+}
+
 // json adds a frame of JSON. The error is for a value that is none, or is too large.
 func (q *queue) json(kind wire.Kind, v any) error {
 	data, err := plainjson.Marshal(v)

@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"encoding/json"
 	"errors"
 	"io"
 	"strings"
@@ -46,6 +47,33 @@ func TestQueueTooLarge(t *testing.T) {
 	var text string
 	if err := wire.New(in, io.Discard, nil).Expect(wire.KindData, &text); err != nil || text != "small" {
 		t.Errorf("%q, %v", text, err)
+	}
+	if err := q.close(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+// A value that is larger than a frame goes in pieces, and is whole.
+func TestQueueValueInPieces(t *testing.T) {
+	t.Parallel()
+	in, out := io.Pipe()
+	q := newQueue(wire.New(strings.NewReader(""), out, nil))
+	want := strings.Repeat("0123456789abcdef", 2*wire.MaxFrame/16) + "end"
+	sent := make(chan error, 1)
+	go func() { sent <- q.value(want) }()
+	c := wire.New(in, io.Discard, nil)
+	var data []byte
+	kinds := ""
+	for !strings.HasSuffix(kinds, string(rune(wire.KindData))) {
+		f, err := c.Receive()
+		if err != nil {
+			t.Fatal(err)
+		}
+		data, kinds = append(data, f.Data...), kinds+string(rune(f.Kind))
+	}
+	var got string
+	if err := errors.Join(<-sent, json.Unmarshal(data, &got)); err != nil || got != want || kinds != "PPD" {
+		t.Errorf("%q bring %d bytes of %d: %v", kinds, len(got), len(want), err)
 	}
 	if err := q.close(t.Context()); err != nil {
 		t.Error(err)

@@ -133,9 +133,9 @@ func (r *Runner) MayApply() error {
 	return r.mayApply(folder)
 }
 
-// Obstacles tells, for who looks at a plan, why it cannot be applied for now: a hold, and an
-// apply that runs. Who may not read the records is told of none.
-func (r *Runner) Obstacles() ([]string, error) {
+// Obstacles tells, for who looks at a plan of a site, why it cannot be applied for now: a hold, an
+// apply that runs, and an agent that keeps the machine so. Who may not read the records is told of none.
+func (r *Runner) Obstacles(site string) ([]string, error) {
 	folder, err := r.existingFolder()
 	if errors.Is(err, fs.ErrPermission) {
 		return nil, nil
@@ -149,6 +149,9 @@ func (r *Runner) Obstacles() ([]string, error) {
 	}
 	if applying := folder.Holder(); applying != nil {
 		list = append(list, applying.Error()+": what it does meanwhile may not be in this plan")
+	}
+	if err := r.mayComeBetween(site, false); err != nil {
+		list = append(list, err.Error())
 	}
 	return list, nil
 }

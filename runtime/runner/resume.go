@@ -36,6 +36,9 @@ func (c *call) resume(ctx context.Context, how machine.Resumption) (*machine.Res
 	if filepath.Clean("/"+was.Root) != filepath.Clean("/"+c.Root) {
 		return nil, &diag.HintError{Err: fmt.Errorf("run %s acts on the tree %s", was.Run, was.Root), Hint: "go on with it on the machine itself: tenet apply --resume " + was.Run}
 	}
+	if err := c.mayComeBetween(was.Site, was.Once || how.Keeper); err != nil {
+		return nil, err
+	}
 	result, err := c.resumeRun(ctx, was.Run, how)
 	if not, ok := errors.AsType[*journal.NotResumableError](err); ok && not.Done && how.Execution != "" {
 		c.note(machine.NoteRecords, "nothing to go on with: run "+not.Run+" has ended, and nothing failed")

@@ -15,6 +15,7 @@ import (
 	"github.com/tenetcm/tenet/runtime/host"
 	"github.com/tenetcm/tenet/runtime/journal"
 	"github.com/tenetcm/tenet/runtime/machine"
+	"github.com/tenetcm/tenet/runtime/wire"
 	"github.com/tenetcm/tenet/states"
 )
 
@@ -54,6 +55,8 @@ type Runner struct {
 	// Files opens the site or the saved plan that a run was begun with, where Resume wants
 	// it; nil, or an answer that is nil: only what came in a bundle can be opened.
 	Files func(context.Context, journal.Status) (fs.FS, error)
+	// Unseal fetches and opens what lies sealed to this machine elsewhere; nil: nothing does.
+	Unseal func(context.Context, *wire.Sealed) (*machine.Job, error)
 
 	// busy is set once a request is known, and so is what the end of a context ends; nil:
 	// nobody asks.
@@ -64,6 +67,8 @@ type Runner struct {
 	intercept func(journal.Op) error
 	// accounts are the other accounts of a run; nil: become's. For tests.
 	accounts func(become.Options) accounts
+	// uptime is how long ago the machine was started; nil: as the kernel says. For tests.
+	uptime func() (time.Duration, error)
 	// terminate asks another process to end what it does; nil: terminate does. For tests.
 	terminate func(pid int) error
 
@@ -74,6 +79,7 @@ type Runner struct {
 var (
 	_ machine.Machine   = (*Runner)(nil)
 	_ machine.Inventory = (*Runner)(nil)
+	_ machine.Importer  = (*Runner)(nil)
 )
 
 // accounts is what parts act as other accounts by.

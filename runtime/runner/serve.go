@@ -265,7 +265,7 @@ func failureOf(err error) *states.Failure {
 }
 
 // data sends a value that was asked for.
-func (s *session) data(v any) error { return s.out.json(wire.KindData, v) }
+func (s *session) data(v any) error { return s.out.value(v) }
 
 // say sends what is small.
 func (s *session) say(kind wire.Kind, v any) error {

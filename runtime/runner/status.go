@@ -13,6 +13,7 @@ import (
 	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/runtime/journal"
 	"github.com/tenetcm/tenet/runtime/machine"
+	"github.com/tenetcm/tenet/runtime/reconcile"
 	"github.com/tenetcm/tenet/states"
 )
 
@@ -128,6 +129,9 @@ func (r *Runner) Status(_ context.Context, id string) (_ *machine.Status, err er
 			return nil, err
 		}
 		now.Failures = failures(list)
+		if now.Loops, err = reconcile.In(r.StateDir).List(); err != nil {
+			return nil, err
+		}
 	}
 	if now.Status != nil && run.Counts == nil {
 		progress(now, folder)

@@ -3,6 +3,7 @@ package trust
 import (
 	"bytes"
 	"fmt"
+	"slices"
 )
 
 // Chain is the documents that somebody has accepted, oldest first. All are kept: they show later why the newest is trusted.
@@ -38,6 +39,22 @@ func ParseChain(signed []*Signed) (*Chain, error) {
 
 // Newest gives the document that counts; nil: there is none.
 func (c *Chain) Newest() *Document { return c.newest }
+
+// Clone gives a chain of the same documents, to which others can be added while somebody reads this one.
+func (c *Chain) Clone() *Chain {
+	return &Chain{signed: slices.Clip(c.signed), positions: slices.Clip(c.positions), newest: c.newest}
+}
+
+// IsBehind tells whether the newest document comes before that of another chain.
+func (c *Chain) IsBehind(other *Chain) bool { return c.position().Compare(other.position()) < 0 }
+
+// position is that of the newest document; zero: there is none.
+func (c *Chain) position() Position {
+	if len(c.positions) == 0 {
+		return Position{}
+	}
+	return c.positions[len(c.positions)-1]
+}
 
 // Signed lists the documents as they were signed.
 func (c *Chain) Signed() []*Signed { return c.signed }

@@ -71,6 +71,10 @@ func TestIDHasOneText(t *testing.T) {
 		other := []byte(id)
 		i := rapid.IntRange(0, len(other)-1).Draw(t, "place")
 		other[i] = rapid.Byte().Draw(t, "byte")
+		sum, err := idEncoding().DecodeString(string(other))
+		if is := err == nil && len(sum) == 32 && idEncoding().EncodeToString(sum) == string(other); is != (ID(other).Check() == nil) {
+			t.Fatalf("%q is an ID: %v", other, is)
+		}
 		if string(other) == string(id) || ID(other).Check() != nil {
 			return
 		}

@@ -19,10 +19,12 @@ const (
 	KindSuccession Kind = "succession" // a host: the identity that follows, signed by both
 	KindProof      Kind = "proof"      // a host: that it is the one who asks
 	KindReport     Kind = "report"     // a host: its facts, for who evaluates elsewhere than on the server
+	KindOutputs    Kind = "outputs"    // a host: what it gives to other hosts of a site, likewise
 	KindDocument   Kind = "trust"      // whom to trust
 	KindAssignment Kind = "assignment" // who evaluates: what a host is to be
 	KindRequest    Kind = "request"    // who asks: what a host is to do now
 	KindRelease    Kind = "release"    // who releases: a program
+	KindChannel    Kind = "channel"    // a host: the key of a connection to it
 )
 
 // maxContent bounds the bytes of a content: what is larger is named in it by its digest.

@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-var kinds = []Kind{KindHostKeys, KindSuccession, KindProof, KindReport, KindDocument, KindAssignment, KindRequest, KindRelease}
+var kinds = []Kind{KindHostKeys, KindSuccession, KindProof, KindReport, KindOutputs, KindDocument, KindAssignment, KindRequest, KindRelease, KindChannel}
 
 func TestSignatureIsForOneKind(t *testing.T) {
 	key := newKey(t)

@@ -1,3 +1,4 @@
+// Package watch tells what is new where something is planned or applied again and again.
 package watch
 
 import (
@@ -115,6 +116,9 @@ func judge(ev *states.Event) (what subject, off bool) {
 func digestOf(ev *states.Event) (d digest) {
 	said := *ev
 	said.Seq, said.Time, said.Duration = 0, time.Time{}, 0
+	if ev.Outcome == states.Failed { // a plan and an apply say the same of it, and the apply more besides
+		said = states.Event{Type: ev.Type, Address: ev.Address, Outcome: ev.Outcome, Error: ev.Error}
+	}
 	data, err := json.Marshal(said)
 	if err != nil { // then it is new each time
 		data = []byte(ev.Time.String())

@@ -1,14 +1,11 @@
 package watch_test
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"runtime"
 	"slices"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"pgregory.net/rapid"
@@ -17,112 +14,18 @@ import (
 	"github.com/tenetcm/tenet/states"
 )
 
-// Without jitter each round begins an interval after the one before, however
-// long it took, unless it took longer than that.
-func TestLoopKeepsItsInterval(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		start := time.Now()
-		var begun []time.Duration
-		takes := []time.Duration{0, 4 * time.Minute, 25 * time.Minute, 0}
-		err := watch.Loop(t.Context(), watch.Options{Interval: 10 * time.Minute, Rounds: 4}, func(_ context.Context, n int) error {
-			begun = append(begun, time.Since(start))
-			time.Sleep(takes[n-1])
-			return nil
-		})
-		want := []time.Duration{0, 10 * time.Minute, 20 * time.Minute, 55 * time.Minute}
-		if err != nil || !slices.Equal(begun, want) {
-			t.Errorf("%v, began at %v, want %v", err, begun, want)
-		}
-	})
-}
-
-func TestLoopEndsWithTheContext(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		ctx, cancel := context.WithTimeout(t.Context(), 25*time.Hour)
-		defer cancel()
-		rounds, start := 0, time.Now()
-		err := watch.Loop(ctx, watch.Options{Interval: time.Hour, Jitter: 0.5, Seed: "x"}, func(context.Context, int) error {
-			rounds++
-			return nil
-		})
-		if !errors.Is(err, context.DeadlineExceeded) || time.Since(start) != 25*time.Hour || rounds < 20 || rounds > 32 {
-			t.Errorf("%v after %d rounds and %s", err, rounds, time.Since(start))
-		}
-	})
-}
-
-func TestLoopEndsWithTheError(t *testing.T) {
-	wrong := errors.New("wrong")
-	rounds := 0
-	err := watch.Loop(t.Context(), watch.Options{Interval: 1}, func(_ context.Context, n int) error {
-		if rounds = n; n == 3 {
-			return wrong
-		}
-		return nil
-	})
-	if err != wrong || rounds != 3 {
-		t.Errorf("%v after %d rounds", err, rounds)
-	}
-}
-
-// Now begins a round at once, and the interval is counted from there.
-func TestLoopNow(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		now := make(chan struct{}, 1)
-		start := time.Now()
-		var begun []time.Duration
-		go func() {
-			time.Sleep(15 * time.Minute)
-			now <- struct{}{}
-		}()
-		err := watch.Loop(t.Context(), watch.Options{Interval: 10 * time.Minute, Rounds: 4, Now: now}, func(context.Context, int) error {
-			begun = append(begun, time.Since(start))
-			return nil
-		})
-		want := []time.Duration{0, 10 * time.Minute, 15 * time.Minute, 25 * time.Minute}
-		if err != nil || !slices.Equal(begun, want) {
-			t.Errorf("%v, began at %v, want %v", err, begun, want)
-		}
-	})
-}
-
-// Pauses are within their bounds, the same for the same seed, and others for
-// others.
-func TestPauses(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		o := watch.Options{
-			Interval: time.Duration(rapid.Int64Range(int64(time.Millisecond), 1<<62).Draw(t, "interval")),
-			Jitter:   rapid.Float64Range(0, 0.99).Draw(t, "jitter"), Seed: rapid.String().Draw(t, "seed"),
-		}
-		other := o
-		other.Seed += "-"
-		a, b, c := watch.NewPauses(o), watch.NewPauses(o), watch.NewPauses(other)
-		differ := o.Jitter < 0.001
-		for range 20 {
-			d := a.Next()
-			low, high := float64(o.Interval)*(1-o.Jitter), float64(o.Interval)*(1+o.Jitter)
-			if float64(d) < low*0.999999-1 || float64(d) > high*1.000001 || d <= 0 { // floats are not exact
-				t.Fatalf("%s is not from %f to %f", d, low, high)
-			}
-			if d != b.Next() {
-				t.Fatal("the same seed, another pause")
-			}
-			differ = differ || d != c.Next()
-		}
-		if !differ {
-			t.Error("another seed, the same pauses")
-		}
-	})
-}
-
-// The hosts of a fleet that begins all at once are soon spread.
-func TestPausesSpread(t *testing.T) {
+// The hosts of a fleet that begins all at once are soon spread, each by its own seed, and the same way each time.
+func TestRandom(t *testing.T) {
 	slots := map[int]int{}
 	for host := range 1000 {
-		p := watch.NewPauses(watch.Options{Interval: 30 * time.Minute, Jitter: 0.1, Seed: fmt.Sprint("host", host)})
-		slots[int((p.Next()-27*time.Minute)/(36*time.Second))]++
+		seed := fmt.Sprint("host", host)
+		n := watch.Random(seed)()
+		if again := watch.Random(seed)(); again != n || n < 0 || n >= 1 {
+			t.Fatalf("%s gives %v, and %v", seed, n, again)
+		}
+		slots[int(n*10)]++
 	}
-	for slot := range 10 { // of 36 s each
+	for slot := range 10 {
 		if n := slots[slot]; n < 60 || n > 140 {
 			t.Errorf("slot %d has %d hosts of 1000", slot, n)
 		}

@@ -59,6 +59,8 @@ const (
 	OpHold    Op = "hold"    // Data: a machine.Held
 	OpRelease Op = "release" // Data: a journal.Hold, or null
 	OpForget  Op = "forget"  // Data: what is let go of
+	OpRetry   Op = "retry"   // Data: []reconcile.State of the loops that try again
+	OpImport  Op = "import"  // Data: a machine.Import; of contents Stdout
 )
 
 // Request is what a controller asks for.
@@ -87,13 +89,30 @@ type Request struct {
 	Site        string        `json:"site,omitempty"`
 	LockTimeout time.Duration `json:"lock_timeout,omitempty"`
 
-	Exec  *machine.Exec         `json:"exec,omitempty"`
-	Clean *machine.CleanRequest `json:"clean,omitempty"`
-	Hold  *machine.HoldRequest  `json:"hold,omitempty"`
+	// Sealed is of plan: what lies sealed to the machine elsewhere, in the place of a bundle on this connection.
+	Sealed *Sealed `json:"sealed,omitempty"`
+
+	Exec   *machine.Exec          `json:"exec,omitempty"`
+	Clean  *machine.CleanRequest  `json:"clean,omitempty"`
+	Hold   *machine.HoldRequest   `json:"hold,omitempty"`
+	Import *machine.ImportRequest `json:"import,omitempty"`
 
 	// BecomeMethod and BecomePassword are for parts that act as another account.
 	BecomeMethod   string `json:"become_method,omitempty"`
 	BecomePassword string `json:"become_password,omitempty"`
+}
+
+// Sealed names a bundle that the machine fetches by itself, by digests in lower-case hex.
+type Sealed struct {
+	Site   string    `json:"site"`
+	Bundle Content   `json:"bundle"`
+	Files  []Content `json:"files,omitempty"`
+}
+
+// Content names bytes that lie elsewhere.
+type Content struct {
+	SHA256 string `json:"sha256"`
+	Size   int64  `json:"size"`
 }
 
 // Started says that a run has begun.

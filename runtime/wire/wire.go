@@ -41,6 +41,7 @@ const (
 	KindStdout  Kind = '1' // bytes that a program prints
 	KindStderr  Kind = '2'
 	KindData    Kind = 'D' // a JSON value that was asked for
+	KindPiece   Kind = 'P' // the beginning of one that is larger than a frame, or what follows that
 	KindBeat    Kind = 'A' // nothing: the runner is there still; Receive passes over it
 	KindEnd     Kind = 'Z' // an End: the last frame
 )

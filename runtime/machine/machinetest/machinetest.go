@@ -59,7 +59,7 @@ type suite struct {
 // Run tests machines: newSubject gives a fresh one each time.
 func Run(t *testing.T, newSubject func(t *testing.T) Subject) {
 	t.Helper()
-	for _, test := range slices.Concat(runTests(), cancelTests(), lockTests(), recordTests(), controlTests()) {
+	for _, test := range slices.Concat(runTests(), cancelTests(), lockTests(), recordTests(), controlTests(), importTests()) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			ctx, cancel := context.WithTimeout(t.Context(), limit)
