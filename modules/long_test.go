@@ -93,7 +93,7 @@ func TestHugeFiles(t *testing.T) {
 			defer time.AfterFunc(200*time.Millisecond, func() { stop(enough) }).Stop()
 			begun := time.Now()
 			err := look(ctx, t, h, test.typ, test.values)
-			if took := time.Since(begun); took > 3*time.Second {
+			if took := time.Since(begun); took > time.Minute {
 				t.Errorf("it takes %v", took)
 			}
 			if errors.Is(err, enough) != test.reads {

@@ -42,13 +42,13 @@ func Sum(data []byte) Digest {
 // Store keeps contents. It may be used by many at once.
 type Store interface {
 	// Put keeps a content, durable when it returns nil. Where it is there already nothing is
-	// read. What is read must have the digest, or nothing is kept.
+	// read, and it counts as put now. What is read must have the digest, or nothing is kept.
 	Put(ctx context.Context, d Digest, r io.Reader) error
 	// Open reads a content from an offset on, and tells its whole size. Read from its begin to
 	// its end, it is checked: in place of io.EOF there is ErrOther.
 	Open(ctx context.Context, d Digest, offset int64) (content io.ReadCloser, size int64, err error)
-	// Remove forgets a content, if it is there.
-	Remove(ctx context.Context, d Digest) error
+	// Remove forgets a content, if it is there, and nobody has put it at that time or later.
+	Remove(ctx context.Context, d Digest, before time.Time) error
 	// List calls a function for each content, in any order.
 	List(ctx context.Context, each func(Info) error) error
 }
@@ -57,7 +57,7 @@ type Store interface {
 type Info struct {
 	Digest Digest
 	Size   int64
-	At     time.Time // since when
+	At     time.Time // when it was put last
 }
 
 // abandoned is the age at which what nobody has finished is taken for what nobody will.

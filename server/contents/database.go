@@ -36,10 +36,10 @@ func (c *Database) Put(ctx context.Context, d Digest, r io.Reader) error {
 	if _, err := ParseDigest(string(d)); err != nil {
 		return err
 	}
-	if _, _, err := c.find(ctx, d); !errors.Is(err, ErrNone) {
+	upload, now := rand.Text(), time.Now()
+	if there, err := c.refresh(ctx, d, now); there || err != nil {
 		return err
 	}
-	upload, now := rand.Text(), time.Now()
 	err := c.store.Write(ctx, func(tx store.Tx) error {
 		if err := sweep(tx, now.Add(-abandoned)); err != nil {
 			return err
@@ -60,6 +60,27 @@ func (c *Database) Put(ctx context.Context, d Digest, r io.Reader) error {
 		return errors.Join(err, forget)
 	}
 	return nil
+}
+
+// refresh has a content that is there count as put now.
+func (c *Database) refresh(ctx context.Context, d Digest, now time.Time) (there bool, err error) {
+	if _, _, err := c.find(ctx, d); err != nil {
+		if errors.Is(err, ErrNone) {
+			err = nil
+		}
+		return false, err
+	}
+	err = c.store.Write(ctx, func(tx store.Tx) error {
+		changed, err := tx.Exec("UPDATE contents SET at = $2 WHERE digest = $1 AND at < $2", d, now)
+		if err != nil || changed > 0 {
+			there = changed > 0
+			return err
+		}
+		var at time.Time // of somebody who has put it later, or it was removed meanwhile
+		there, err = store.One(tx, "SELECT at FROM contents WHERE digest = $1", []any{d}, &at)
+		return err
+	})
+	return there, err
 }
 
 // pieces writes what it reads.
@@ -103,7 +124,9 @@ func finish(tx store.Tx, d Digest, upload string, size int64, at time.Time) erro
 	}
 	first, err := tx.Exec("INSERT INTO contents (digest, upload, size, at) VALUES ($1, $2, $3, $4) ON CONFLICT (digest) DO NOTHING", d, upload, size, at)
 	if err == nil && first == 0 {
-		err = drop(tx, upload)
+		if err = drop(tx, upload); err == nil {
+			_, err = tx.Exec("UPDATE contents SET at = $2 WHERE digest = $1 AND at < $2", d, at)
+		}
 	}
 	return err
 }
@@ -190,14 +213,14 @@ func (p *pieceReader) Read(out []byte) (int, error) {
 }
 
 // Remove is Store's.
-func (c *Database) Remove(ctx context.Context, d Digest) error {
+func (c *Database) Remove(ctx context.Context, d Digest, before time.Time) error {
 	if _, err := ParseDigest(string(d)); err != nil {
 		return err
 	}
 	return c.store.Write(ctx, func(tx store.Tx) error {
-		_, err := tx.Exec("DELETE FROM contents_pieces WHERE upload IN (SELECT upload FROM contents WHERE digest = $1)", d)
+		_, err := tx.Exec("DELETE FROM contents_pieces WHERE upload IN (SELECT upload FROM contents WHERE digest = $1 AND at < $2)", d, before)
 		if err == nil {
-			_, err = tx.Exec("DELETE FROM contents WHERE digest = $1", d)
+			_, err = tx.Exec("DELETE FROM contents WHERE digest = $1 AND at < $2", d, before)
 		}
 		return err
 	})

@@ -7,13 +7,18 @@ import (
 	"io/fs"
 	"os"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/tenetcm/tenet/internal/atomicfile"
 )
 
 // Folder keeps each content as a file that is named by its digest.
-type Folder struct{ root *os.Root }
+type Folder struct {
+	root *os.Root
+	// times is held while it is looked at when a content was put, and that is changed, or the content removed.
+	times sync.Mutex
+}
 
 // OpenFolder opens a folder, and makes it where there is none. What a process that was killed has not
 // finished is cleared away after a day.
@@ -25,7 +30,7 @@ func OpenFolder(dir string) (*Folder, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &Folder{root}
+	f := &Folder{root: root}
 	err = f.each(func(info fs.FileInfo) error {
 		if strings.HasPrefix(info.Name(), atomicfile.TempPrefix) && time.Since(info.ModTime()) > abandoned {
 			return root.Remove(info.Name())
@@ -46,13 +51,24 @@ func (f *Folder) Put(ctx context.Context, d Digest, r io.Reader) error {
 	if _, err := ParseDigest(string(d)); err != nil {
 		return err
 	}
-	if info, err := f.root.Lstat(string(d)); err == nil && info.Mode().IsRegular() {
-		return nil
+	if there, err := f.refresh(d); there || err != nil {
+		return err
 	}
 	return atomicfile.ReplaceIn(f.root, string(d), atomicfile.Options{Durable: true}, func(file *os.File) error {
 		_, err := io.Copy(file, checked(until{ctx, r}, d))
 		return err
 	})
+}
+
+// refresh has a content that is there count as put now.
+func (f *Folder) refresh(d Digest) (there bool, err error) {
+	f.times.Lock()
+	defer f.times.Unlock()
+	if info, err := f.root.Lstat(string(d)); err != nil || !info.Mode().IsRegular() {
+		return false, nil // why it cannot be looked at shows when it is written
+	}
+	now := time.Now()
+	return true, f.root.Chtimes(string(d), now, now)
 }
 
 // Open is Store's.
@@ -88,14 +104,20 @@ func (f *Folder) Open(ctx context.Context, d Digest, offset int64) (io.ReadClose
 }
 
 // Remove is Store's.
-func (f *Folder) Remove(_ context.Context, d Digest) error {
+func (f *Folder) Remove(_ context.Context, d Digest, before time.Time) error {
 	if _, err := ParseDigest(string(d)); err != nil {
 		return err
 	}
-	if err := f.root.Remove(string(d)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
+	f.times.Lock()
+	defer f.times.Unlock()
+	info, err := f.root.Lstat(string(d))
+	if err == nil && info.ModTime().Before(before) {
+		err = f.root.Remove(string(d))
 	}
-	return nil
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
 }
 
 // List is Store's.

@@ -58,6 +58,8 @@ type Options struct {
 type Stats struct {
 	Writes  int64 // functions that Write has run and made durable
 	Commits int64 // transactions that made them durable: each is one wait for the disk
+	// CommitTime is how long the commits took, in sum.
+	CommitTime time.Duration
 }
 
 // Store is a database that is open. It may be used by many goroutines.
@@ -129,6 +131,18 @@ func (s *Store) FreeSpace() (share float64, known bool, err error) {
 	if e, ok := s.engine.(interface{ FreeSpace() (float64, error) }); ok {
 		share, err = e.FreeSpace()
 		return share, err == nil, err
+	}
+	return 0, false, nil
+}
+
+// Size tells how many bytes all of it takes, where the engine is a database on another machine, whose volume cannot be seen; known is false
+// where FreeSpace tells more.
+func (s *Store) Size(ctx context.Context) (bytes int64, known bool, err error) {
+	if e, ok := s.engine.(interface {
+		Size(context.Context) (int64, error)
+	}); ok {
+		bytes, err = e.Size(ctx)
+		return bytes, err == nil, err
 	}
 	return 0, false, nil
 }

@@ -238,6 +238,7 @@ func (g *group) commit() error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), g.store.limit)
 	defer cancel()
+	begun := time.Now()
 	if err := g.batch.Commit(ctx); err != nil {
 		return &CommitError{err}
 	}
@@ -245,6 +246,7 @@ func (g *group) commit() error {
 	s := g.store
 	s.mu.Lock()
 	s.stats.Commits++
+	s.stats.CommitTime += time.Since(begun)
 	s.stats.Writes += int64(len(g.kept))
 	s.mu.Unlock()
 	g.answer(nil)

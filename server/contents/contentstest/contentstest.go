@@ -8,6 +8,7 @@ import (
 	"io"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/tenetcm/tenet/runtime/fault"
 	"github.com/tenetcm/tenet/server/contents"
@@ -15,7 +16,7 @@ import (
 
 // Run runs the suite, each part with a new store.
 func Run(t *testing.T, open func(testing.TB) contents.Store) {
-	for name, test := range map[string]func(*testing.T, contents.Store){"sizes": sizes, "refused": refused, "at once": atOnce} {
+	for name, test := range map[string]func(*testing.T, contents.Store){"sizes": sizes, "refused": refused, "at once": atOnce, "put again": putAgain} {
 		t.Run(name, func(t *testing.T) { test(t, open(t)) })
 	}
 }
@@ -92,8 +93,9 @@ func sizes(t *testing.T, s contents.Store) {
 	if err := s.List(ctx, func(contents.Info) error { return own }); !errors.Is(err, own) {
 		t.Error(err)
 	}
-	must(t, s.Remove(ctx, contents.Sum(data(1))))
-	must(t, s.Remove(ctx, contents.Sum(data(1))))
+	later := time.Now().Add(time.Hour)
+	must(t, s.Remove(ctx, contents.Sum(data(1)), later))
+	must(t, s.Remove(ctx, contents.Sum(data(1)), later))
 	if got := list(t, s); len(got) != len(all)-1 {
 		t.Errorf("there are %v", got)
 	}
@@ -138,7 +140,7 @@ func refused(t *testing.T, s contents.Store) {
 	for _, name := range []string{"", "x", "../../../etc/passwd", strings.ToUpper(string(d)), string(d) + "0", string(d[:62]) + "/.", string(d[:63]), string(d) + "\n"} {
 		bad := contents.Digest(name)
 		_, _, err := s.Open(ctx, bad, 0)
-		for _, err := range []error{err, s.Put(ctx, bad, bytes.NewReader(content)), s.Remove(ctx, bad)} {
+		for _, err := range []error{err, s.Put(ctx, bad, bytes.NewReader(content)), s.Remove(ctx, bad, time.Now())} {
 			if err == nil || !strings.Contains(err.Error(), "is no digest") {
 				t.Errorf("%q: %v", name, err)
 			}
@@ -146,6 +148,29 @@ func refused(t *testing.T, s contents.Store) {
 	}
 	if got := list(t, s); len(got) != 0 {
 		t.Errorf("there are %v", got)
+	}
+}
+
+// What is put again is not removed by who has looked at it before, whatever its age was then.
+func putAgain(t *testing.T, s contents.Store) {
+	ctx, content := context.Background(), data(1000)
+	d := contents.Sum(content)
+	must(t, s.Put(ctx, d, bytes.NewReader(content)))
+	looked := time.Now()
+	must(t, s.Put(ctx, d, nil))
+	must(t, s.Remove(ctx, d, looked))
+	if got, _ := read(t, s, d, 0); !bytes.Equal(got, content) {
+		t.Error("it is another content")
+	}
+	must(t, s.List(ctx, func(i contents.Info) error {
+		if i.At.Before(looked.Truncate(time.Microsecond)) { // as it is kept
+			t.Errorf("it counts as put at %v, before %v", i.At, looked)
+		}
+		return nil
+	}))
+	must(t, s.Remove(ctx, d, time.Now().Add(time.Second)))
+	if _, _, err := s.Open(ctx, d, 0); !errors.Is(err, contents.ErrNone) {
+		t.Errorf("it is still there: %v", err)
 	}
 }
 

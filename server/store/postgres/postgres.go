@@ -152,6 +152,14 @@ func (e *Engine) begin(ctx context.Context) (*batch, error) {
 	return b, nil
 }
 
+// Size tells how many bytes the database takes on its machine, with all that others keep in it.
+func (e *Engine) Size(ctx context.Context) (bytes int64, err error) {
+	if err := e.readers.QueryRow(ctx, "SELECT pg_database_size(current_database())").Scan(&bytes); err != nil {
+		return 0, explain(err)
+	}
+	return bytes, nil
+}
+
 // Dialect is store.Engine's.
 func (e *Engine) Dialect() store.Dialect {
 	return store.Dialect{

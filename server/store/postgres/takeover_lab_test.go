@@ -13,6 +13,7 @@ import (
 	"github.com/tenetcm/tenet/server/contents"
 	"github.com/tenetcm/tenet/server/contents/contentstest"
 	"github.com/tenetcm/tenet/server/store"
+	"github.com/tenetcm/tenet/server/store/postgres/postgrestest"
 	"github.com/tenetcm/tenet/server/store/sqlite"
 	"github.com/tenetcm/tenet/server/store/storetest"
 )
@@ -24,9 +25,9 @@ func TestMain(m *testing.M) {
 	rapidtest.Main(m, "")
 }
 
-func TestKills(t *testing.T) { storetest.Kills(t, newServer(t).place(t), *kills) }
+func TestKills(t *testing.T) { storetest.Kills(t, place(t, postgrestest.New(t)), *kills) }
 
-func TestStopped(t *testing.T) { storetest.Stopped(t, newServer(t).place(t)) }
+func TestStopped(t *testing.T) { storetest.Stopped(t, place(t, postgrestest.New(t))) }
 
 func folder(t testing.TB) storetest.Place {
 	dir := t.TempDir()
@@ -41,10 +42,10 @@ func folder(t testing.TB) storetest.Place {
 
 // A backup of one engine goes into the other.
 func TestBackupsAcrossEngines(t *testing.T) {
-	s := newServer(t)
+	s := postgrestest.New(t)
 	backup, rows := storetest.Backup(t, folder(t))
-	storetest.Restore(t, s.place(t), backup, rows)
-	back, same := storetest.Backup(t, s.place(t))
+	storetest.Restore(t, place(t, s), backup, rows)
+	back, same := storetest.Backup(t, place(t, s))
 	if rows != same {
 		t.Errorf("one says\n%s\nthe other\n%s", rows, same)
 	}
@@ -55,17 +56,17 @@ func TestBackupsAcrossEngines(t *testing.T) {
 }
 
 func TestContents(t *testing.T) {
-	s := newServer(t)
+	s := postgrestest.New(t)
 	contentstest.Run(t, func(t testing.TB) contents.Store {
-		return contents.InDatabase(storetest.Active(t, s.place(t), store.Options{Migrations: []store.Migration{contents.Migration()}}))
+		return contents.InDatabase(storetest.Active(t, place(t, s), store.Options{Migrations: []store.Migration{contents.Migration()}}))
 	})
 }
 
 // PostgreSQL is killed, again and again, while somebody writes: what was answered is there, and
 // the active process, which no other one has deposed, goes on when PostgreSQL is back.
 func TestServerKilled(t *testing.T) {
-	s := newServer(t)
-	p := s.place(t)
+	s := postgrestest.New(t)
+	p := place(t, s)
 	active := storetest.Active(t, p, store.Options{})
 	done, unknown := 0, 0
 	write := func() error {
@@ -78,7 +79,7 @@ func TestServerKilled(t *testing.T) {
 		killed := make(chan struct{})
 		go func() {
 			time.Sleep(50 * time.Millisecond) // in the midst of writes
-			s.kill(t)
+			s.Kill(t)
 			close(killed)
 		}()
 		for {
@@ -89,7 +90,7 @@ func TestServerKilled(t *testing.T) {
 			done++
 		}
 		<-killed
-		s.start(t)
+		s.Start(t)
 		for write() != nil {
 			time.Sleep(50 * time.Millisecond)
 		}

@@ -23,3 +23,6 @@ func Pragma(e *Engine, name string) (value string) {
 	}
 	return value
 }
+
+// FreeBytes is how much of the database is free.
+func FreeBytes(e *Engine) (float64, error) { return e.freeBytes() }

@@ -123,7 +123,8 @@ func (e *Engine) Dialect() store.Dialect {
 	}
 }
 
-// FreeSpace tells which share of the volume is free for this account.
+// FreeSpace tells which share of the volume is free for this account. Pages of the database that nothing is in count as free: the file does not
+// shrink, and what comes next takes them.
 func (e *Engine) FreeSpace() (float64, error) {
 	var s unix.Statfs_t
 	if err := unix.Statfs(e.dir, &s); err != nil {
@@ -132,7 +133,31 @@ func (e *Engine) FreeSpace() (float64, error) {
 	if s.Blocks == 0 {
 		return 0, fmt.Errorf("%s: the file system does not tell its size", e.dir)
 	}
-	return float64(s.Bavail) / float64(s.Blocks), nil
+	free, err := e.freeBytes()
+	if err != nil {
+		return 0, err
+	}
+	size := float64(s.Blocks) * float64(s.Bsize)
+	return min(1, (float64(s.Bavail)*float64(s.Bsize)+free)/size), nil
+}
+
+// freeBytes is how much of the database is free.
+func (e *Engine) freeBytes() (float64, error) {
+	c, err := e.readers.Take(context.Background())
+	if err != nil {
+		return 0, err
+	}
+	defer e.readers.Put(c)
+	free := 1.0
+	for _, of := range []string{"PRAGMA freelist_count", "PRAGMA page_size"} {
+		if err := sqlitex.ExecuteTransient(c, of, &sqlitex.ExecOptions{ResultFunc: func(s *sqlite.Stmt) error {
+			free *= float64(s.ColumnInt64(0))
+			return nil
+		}}); err != nil {
+			return 0, err
+		}
+	}
+	return free, nil
 }
 
 // Close is store.Engine's.

@@ -40,3 +40,33 @@ func must(t testing.TB, err error) {
 }
 
 func TestSuite(t *testing.T) { storetest.Run(t, place) }
+
+// What was removed from the database counts as free, since its file does not shrink.
+func TestFreePages(t *testing.T) {
+	ctx := t.Context()
+	e, err := sqlite.Open(ctx, t.TempDir())
+	must(t, err)
+	s, err := store.New(ctx, e, store.Options{Migrations: []store.Migration{{Name: "test", SQL: `CREATE TABLE big (n BIGINT NOT NULL PRIMARY KEY, data BYTES NOT NULL) STRICT;`}}})
+	must(t, err)
+	t.Cleanup(func() { s.Close() })
+	_, err = s.Campaign(ctx)
+	must(t, err)
+	before, err := sqlite.FreeBytes(e)
+	must(t, err)
+	must(t, s.Write(ctx, func(tx store.Tx) error {
+		_, err := tx.Exec(`INSERT INTO big (n, data) VALUES (1, $1)`, make([]byte, 4<<20))
+		return err
+	}))
+	must(t, s.Write(ctx, func(tx store.Tx) error {
+		_, err := tx.Exec(`DELETE FROM big`)
+		return err
+	}))
+	after, err := sqlite.FreeBytes(e)
+	must(t, err)
+	if after-before < 3<<20 {
+		t.Errorf("%v bytes were free, and now %v", before, after)
+	}
+	if share, known, err := s.FreeSpace(); err != nil || !known || share <= 0 || share > 1 {
+		t.Error(share, known, err)
+	}
+}

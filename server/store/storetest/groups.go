@@ -183,7 +183,7 @@ func spoilt(t *testing.T, p Place) {
 
 // A function that does not return holds nobody up for long, and does nothing afterwards.
 func never(t *testing.T, p Place) {
-	s := Active(t, p, store.Options{Limit: 200 * time.Millisecond})
+	s := Active(t, p, store.Options{Limit: 3 * time.Second})
 	held, stuck, after, result := make(chan struct{}), make(chan struct{}), make(chan error, 1), make(chan error, 1)
 	fault.Go(func() {
 		result <- s.Write(context.Background(), func(tx store.Tx) error {
@@ -203,7 +203,7 @@ func never(t *testing.T, p Place) {
 	if err := <-after; err == nil {
 		t.Error("it could still write")
 	}
-	wantSays(t, <-result, "a write was not done in 200ms")
+	wantSays(t, <-result, "a write was not done in 3s")
 	want(t, s, "b=3")
 }
 

@@ -216,4 +216,7 @@ func reads(t *testing.T, p Place) {
 	if err != nil || known && (share < 0 || share > 1) {
 		t.Error(share, known, err)
 	}
+	if size, known, err := s.Size(ctx); err != nil || known && size <= 0 {
+		t.Error(size, known, err)
+	}
 }

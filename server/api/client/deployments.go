@@ -1,0 +1,164 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"iter"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/tenetcm/tenet/internal/ui/grouping"
+)
+
+// Revision is the files of a site at one time.
+type Revision struct {
+	Site    string    `json:"site"`
+	Number  int64     `json:"number"`
+	By      string    `json:"by"`
+	At      time.Time `json:"at"`
+	Message string    `json:"message,omitempty"`
+	Hosts   []string  `json:"hosts"`
+}
+
+// Reason is why something waits, is out or has failed.
+type Reason struct {
+	Code  string     `json:"code"`
+	Text  string     `json:"text"`
+	Since time.Time  `json:"since"`
+	Until *time.Time `json:"until,omitempty"`
+	Ask   string     `json:"ask,omitempty"` // what a person can do about it
+}
+
+// DeployPlan is what the hosts of a deployment would do, as one list.
+type DeployPlan struct {
+	Digest string         `json:"digest"`
+	Hosts  []string       `json:"hosts"` // those that have planned; rows name them by their index
+	Rows   []grouping.Row `json:"rows"`
+}
+
+// DeployHost is a host of a deployment.
+type DeployHost struct {
+	ID    string  `json:"id"`
+	Name  string  `json:"name"`
+	State string  `json:"state"`
+	Turn  int     `json:"turn,omitempty"`
+	Why   *Reason `json:"why,omitempty"`
+}
+
+// Deployment is a revision of a site for some hosts.
+type Deployment struct {
+	ID       int64        `json:"id"`
+	Site     string       `json:"site"`
+	Revision int64        `json:"revision"`
+	By       string       `json:"by"`
+	At       time.Time    `json:"at"`
+	Message  string       `json:"message,omitempty"`
+	Hosts    string       `json:"hosts"`
+	Consent  string       `json:"consent,omitempty"`
+	Signed   bool         `json:"signed,omitempty"`
+	Phase    string       `json:"phase"`
+	Why      *Reason      `json:"why,omitempty"`
+	Turn     int          `json:"turn,omitempty"`
+	Turns    int          `json:"turns,omitempty"`
+	Plan     *DeployPlan  `json:"plan,omitempty"`
+	Approved string       `json:"approved,omitempty"`
+	Members  []DeployHost `json:"members,omitempty"`
+}
+
+// DeployRequest is what is to be deployed; what is empty is left to the server.
+type DeployRequest struct {
+	Site     string `json:"site"`
+	Revision int64  `json:"revision,omitempty"`
+	Hosts    string `json:"hosts,omitempty"`
+	Consent  string `json:"consent,omitempty"` // "start" or "approve"
+	Empty    bool   `json:"empty,omitempty"`
+	Deadline int    `json:"deadline,omitempty"` // seconds
+	Message  string `json:"message,omitempty"`
+	Signed   bool   `json:"signed,omitempty"` // hosts get what was signed elsewhere
+}
+
+// Pin is a host that keeps what it has, whatever is deployed.
+type Pin struct {
+	Name     string    `json:"name"`
+	Site     string    `json:"site"`
+	Revision string    `json:"revision"`
+	By       string    `json:"by"`
+	At       time.Time `json:"at"`
+	Why      string    `json:"why,omitempty"`
+}
+
+// Upload gives the server the files of a site, as a tar. To do so once more does no harm: the same files are the same revision.
+func (c *Client) Upload(ctx context.Context, site string, archive []byte, message string) (Revision, error) {
+	query := url.Values{}
+	if message != "" {
+		query.Set("message", message)
+	}
+	return sendArchive[Revision](ctx, c, "/v1/sites/"+url.PathEscape(site)+"/revisions", query, archive)
+}
+
+// sendArchive sends a tar, and reads the answer into a value.
+func sendArchive[O any](ctx context.Context, c *Client, path string, query url.Values, archive []byte) (out O, err error) {
+	answer, err := c.send(ctx, http.MethodPost, path, query, archive, http.Header{"Content-Type": {"application/x-tar"}})
+	if err != nil {
+		_, err = c.failed(ctx, http.MethodPost, err)
+		return out, err
+	}
+	defer answer.Body.Close()
+	if answer.StatusCode >= http.StatusMultipleChoices {
+		_, err = c.readProblem(answer)
+		return out, err
+	}
+	text, err := io.ReadAll(io.LimitReader(answer.Body, maxAnswer))
+	if err != nil {
+		_, err = c.failed(ctx, http.MethodPost, err)
+		return out, err
+	}
+	if json.Unmarshal(text, &out) != nil {
+		return out, noAnswer(answer)
+	}
+	return out, nil
+}
+
+// Deploy has a revision deployed.
+func (c *Client) Deploy(ctx context.Context, q DeployRequest) (Deployment, error) {
+	return Call[Deployment](ctx, c, http.MethodPost, "/v1/deployments", nil, q)
+}
+
+// Deployments lists those of a site, or of all, the newest first.
+func (c *Client) Deployments(ctx context.Context, site string) iter.Seq2[Deployment, error] {
+	query := url.Values{}
+	if site != "" {
+		query.Set("site", site)
+	}
+	return Items[Deployment](ctx, c, "/v1/deployments", query)
+}
+
+// Deployment shows one, with its hosts.
+func (c *Client) Deployment(ctx context.Context, id int64) (Deployment, error) {
+	return Call[Deployment](ctx, c, http.MethodGet, fmt.Sprintf("/v1/deployments/%d", id), nil, nil)
+}
+
+// Steer has a deployment do something: "pause", "continue" or "abort".
+func (c *Client) Steer(ctx context.Context, id int64, act, reason string) (Deployment, error) {
+	return Call[Deployment](ctx, c, http.MethodPost, fmt.Sprintf("/v1/deployments/%d/%s", id, act), nil, map[string]string{"reason": reason})
+}
+
+// Consent has a deployment begin by a plan that was seen: "approve" or "start".
+func (c *Client) Consent(ctx context.Context, id int64, act, plan, reason string) (Deployment, error) {
+	return Call[Deployment](ctx, c, http.MethodPost, fmt.Sprintf("/v1/deployments/%d/%s", id, act), nil, map[string]string{"plan": plan, "reason": reason})
+}
+
+// Rollback brings hosts back to a former revision of a site, and pins them; 0: the one before that which each has.
+func (c *Client) Rollback(ctx context.Context, site, hosts string, to int64, reason string) ([]Pin, error) {
+	list, err := Call[List[Pin]](ctx, c, http.MethodPost, "/v1/sites/"+url.PathEscape(site)+"/rollback", nil, map[string]any{"hosts": hosts, "to": to, "reason": reason})
+	return list.Items, err
+}
+
+// Unpin lets hosts follow what is deployed, and gives those that were pinned.
+func (c *Client) Unpin(ctx context.Context, site, hosts, reason string) ([]Pin, error) {
+	list, err := Call[List[Pin]](ctx, c, http.MethodPost, "/v1/sites/"+url.PathEscape(site)+"/unpin", nil, map[string]any{"hosts": hosts, "reason": reason})
+	return list.Items, err
+}

@@ -1,0 +1,99 @@
+package api
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/tenetcm/tenet/lang/diag"
+	"github.com/tenetcm/tenet/runtime/trust"
+	"github.com/tenetcm/tenet/server/access"
+	"github.com/tenetcm/tenet/server/sessions"
+	"github.com/tenetcm/tenet/server/store"
+)
+
+// ServerStatus is how the server itself stands.
+type ServerStatus struct {
+	Version    string       `json:"version"`
+	Term       uint64       `json:"term" doc:"Grows with each start of the active server."`
+	Recovering bool         `json:"recovering" doc:"It was restored from a backup, or taken back in time: nothing is delivered until a person has decided."`
+	Broker     BrokerStatus `json:"broker"`
+	// Unknown are hosts that hold something which the server does not know.
+	Unknown []UnknownHost `json:"unknown" nullable:"false" doc:"Hosts that hold something that the server does not know."`
+}
+
+// BrokerStatus is how agents are reached.
+type BrokerStatus struct {
+	Kind      string `json:"kind" enum:"embedded,cluster" doc:"The broker within the server, or a cluster of NATS."`
+	Connected bool   `json:"connected"`
+	Reason    string `json:"reason,omitempty" doc:"Why it is not connected."`
+}
+
+// UnknownHost is a host that holds something which the server does not know.
+type UnknownHost struct {
+	ID    trust.ID `json:"id"`
+	Name  string   `json:"name"`
+	Sites []string `json:"sites" nullable:"false"`
+}
+
+type serverOutput struct{ Body ServerStatus }
+
+type resumeInput struct {
+	Body struct {
+		Reason string `json:"reason,omitempty" maxLength:"1000" doc:"Why, for the audit."`
+	}
+}
+
+func (a *API) registerServer() {
+	op := func(id, method, path, summary, description string) Operation {
+		return Operation{ID: id, Method: method, Path: path, Tag: "server", Scope: Everywhere, Verb: access.Admin, Summary: summary, Description: description,
+			Codes: []string{access.CodeForbidden, sessions.CodeAway}}
+	}
+	Register(a, op("show-server", http.MethodGet, "/v1/server", "Tell how the server stands.", "Whether it recovers from a backup, and which hosts hold something that it does not know."),
+		func(_ context.Context, _ *access.Caller, _ *struct{}) (*serverOutput, error) { return a.serverStatus() })
+	Register(a, op("resume-server", http.MethodPost, "/v1/server/resume", "Have a restored server go on.",
+		"From then on it delivers again, by numbers that come after all that hosts have shown. What hosts hold that it does not know stays there until something is deployed to them."), a.resumeServer)
+}
+
+func (a *API) serverStatus() (*serverOutput, error) {
+	if a.o.Sessions == nil {
+		return nil, &diag.HintError{Code: sessions.CodeAway, Message: "this server reaches no hosts"}
+	}
+	out := &serverOutput{ServerStatus{Version: a.o.Version, Term: a.o.Sessions.Term, Recovering: a.o.Sessions.Recovering(), Broker: a.brokerStatus(), Unknown: []UnknownHost{}}}
+	for id, sites := range a.o.Sessions.Unknown() {
+		_, target, _ := a.o.Hosts.State(id)
+		out.Body.Unknown = append(out.Body.Unknown, UnknownHost{id, target.Name, sites})
+	}
+	return out, nil
+}
+
+func (a *API) brokerStatus() BrokerStatus {
+	s := BrokerStatus{Kind: "embedded", Connected: true}
+	if a.o.IsCluster {
+		s.Kind = "cluster"
+	}
+	if a.o.Broker == nil {
+		return s
+	}
+	if err := a.o.Broker(); err != nil {
+		s.Connected, s.Reason = false, err.Error()
+	}
+	return s
+}
+
+func (a *API) resumeServer(ctx context.Context, c *access.Caller, in *resumeInput) (*serverOutput, error) {
+	if out, err := a.serverStatus(); err != nil || !out.Body.Recovering {
+		return out, err
+	}
+	var done func()
+	err := a.o.People.Store().Write(ctx, func(tx store.Tx) (err error) {
+		if done, err = a.o.Sessions.Resume(tx); err != nil {
+			return err
+		}
+		return access.Audit(tx, access.Entry{Actor: c.Name, Action: "server.resume", Reason: in.Body.Reason})
+	})
+	if err != nil {
+		return nil, err
+	}
+	done()
+	return a.serverStatus()
+}

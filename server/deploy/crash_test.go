@@ -1,0 +1,98 @@
+package deploy
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/tenetcm/tenet/internal/rapidtest"
+	"github.com/tenetcm/tenet/runtime/trust"
+	"github.com/tenetcm/tenet/server/access"
+	"github.com/tenetcm/tenet/server/store"
+)
+
+// Whatever people do, and whenever the server ends and starts again or a transaction fails: each target that a host has was
+// given by a deployment or by a person's pin, and is in the audit, once and as it is.
+func TestTargetsAreAudited(t *testing.T) {
+	rapidtest.For(t, "12")
+	rapid.Check(t, func(r *rapid.T) {
+		names := []string{"web1", "web2", "web3"}
+		p := newPlace(t, names...)
+		contents := rapid.StringMatching("[ab]")
+		for range rapid.IntRange(1, 40).Draw(r, "steps") {
+			host := p.id(rapid.SampledFrom(names).Draw(r, "host"))
+			last := int64(0)
+			if list, err := p.Deployments(t.Context(), p.ann, "shop", 0, 1); err == nil && len(list) > 0 {
+				last = list[0].ID
+			}
+			// What cannot be done is refused, and changes nothing.
+			switch rapid.IntRange(0, 11).Draw(r, "step") {
+			case 0:
+				p.deploy(shop(contents.Draw(r, "content"), names...), Request{})
+			case 1:
+				p.away[host] = p.now
+			case 2:
+				delete(p.away, host)
+			case 3:
+				p.tell(host, fmt.Sprintf("%q", contents.Draw(r, "fact")))
+			case 4:
+				_, _ = p.Rollback(t.Context(), p.bob, "shop", rapid.SampledFrom(names).Draw(r, "back"), 0, "")
+			case 5:
+				_, _ = p.Unpin(t.Context(), p.bob, "shop", "*", "")
+			case 6:
+				_, _ = p.Continue(t.Context(), p.bob, last, "")
+			case 7:
+				_, _ = p.Abort(t.Context(), p.bob, last, "")
+			case 8: // another process goes on
+				p.Service = New(p.Options)
+			case 9:
+				p.now = p.now.Add(time.Duration(rapid.IntRange(-10, 10).Draw(r, "minutes")) * time.Minute)
+			case 10:
+				p.fails = errors.New("the power is cut")
+				_, _ = p.Round(t.Context())
+				p.fails = nil
+			default:
+				_, err := p.Round(t.Context())
+				p.must(err)
+				p.live()
+			}
+		}
+		p.checkTargets(r)
+	})
+}
+
+// checkTargets compares what hosts were given with the audit, and with what is kept of it.
+func (p *place) checkTargets(r *rapid.T) {
+	given := map[string]trust.ID{}
+	newest := map[trust.ID]trust.Assignment{}
+	for _, a := range p.assigned() {
+		given[a.Position.String()], newest[a.Host] = a.Host, a
+	}
+	var entries []access.Record
+	var kept map[trust.ID]*targetRow
+	p.must(p.Store.Read(p.t.Context(), func(s store.Reader) (err error) {
+		if entries, err = access.ListAudit(s, access.AuditFilter{Action: "target.assign", Limit: 1000}); err == nil {
+			kept, err = all[targetRow](s, targetsTable, "shop", "")
+		}
+		return err
+	}))
+	if len(entries) != len(given) {
+		r.Fatalf("%d targets, %d in the audit", len(given), len(entries))
+	}
+	for _, e := range entries {
+		if string(given[e.Detail["position"]]) != e.Host || e.Reason == "" {
+			r.Fatalf("the audit has %+v, and %s got that", e, given[e.Detail["position"]])
+		}
+	}
+	for id, a := range newest {
+		if t := kept[id]; t == nil || t.Position != a.Position || t.Identity != a.Identity {
+			r.Fatalf("%s has %s, and %+v is kept", id, a.Position, kept[id])
+		}
+	}
+	if len(kept) != len(newest) {
+		r.Fatalf("%d hosts have targets, and %d are kept", len(newest), len(kept))
+	}
+}

@@ -1,0 +1,200 @@
+package deploy
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/tenetcm/tenet/lang/diag"
+	"github.com/tenetcm/tenet/runtime/trust"
+	"github.com/tenetcm/tenet/server/access"
+	"github.com/tenetcm/tenet/server/store"
+)
+
+// pinned is a host that is about to be pinned, and to what.
+type pinned struct {
+	Enrolled
+	revision *Revision
+	prepared *Prepared
+	target   *targetRow
+}
+
+// Rollback pins hosts to a former revision of a site: the one that is named, or that before their present one. They keep it until Unpin.
+// Either all of them go back or none.
+func (s *Service) Rollback(ctx context.Context, by *access.Caller, site, hosts string, to int64, why string) ([]Pin, error) {
+	list, err := s.chooseTargets(ctx, by, site, hosts, func(r store.Reader, t *targetRow) (*Revision, error) {
+		return revision(r, site, cmp.Or(to, t.Former, -1))
+	})
+	if err != nil {
+		return nil, err
+	}
+	groups := map[int64][]*pinned{}
+	for _, p := range list {
+		if p.revision == nil {
+			return nil, &diag.HintError{Code: ErrGone, Message: fmt.Sprintf("%s has no former revision of %s that is kept", p.Name, site), Hint: "name one: tenet rollback --to NUMBER"}
+		}
+		groups[p.revision.Number] = append(groups[p.revision.Number], p)
+	}
+	for _, group := range groups {
+		if err := s.prepareGroup(ctx, group); err != nil {
+			return nil, err
+		}
+	}
+	var pins []Pin
+	var woken []trust.ID
+	err = s.Store.Write(ctx, func(tx store.Tx) error {
+		pins, woken = nil, nil
+		for _, p := range list {
+			pin := Pin{Host: p.ID, Name: p.Name, Site: site, Revision: fmt.Sprint(p.revision.Number), By: by.Name, At: s.now(), Why: why}
+			if err := pinsTable.put(tx, site, p.ID, p.revision.Tree, pin); err != nil {
+				return err
+			}
+			d := &Deployment{Site: site, Revision: p.revision.Tree, Number: p.revision.Number}
+			// What was signed and is what the host has already stays what it is.
+			if p.prepared.Signed == nil || p.prepared.Position.Compare(p.target.Position) > 0 {
+				if _, err := s.assign(tx, d, p.prepared, by.Name, "rollback"+because(why)); err != nil {
+					return err
+				}
+			}
+			if err := access.Audit(tx, access.Entry{At: pin.At, Actor: by.Name, Action: "host.pin", Host: string(p.ID), Site: site, Reason: why, Detail: map[string]string{"revision": pin.Revision}}); err != nil {
+				return err
+			}
+			pins, woken = append(pins, pin), append(woken, p.ID)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	s.Poke()
+	return pins, s.Targets.Wake(ctx, woken...)
+}
+
+// chooseTargets gives the hosts of a selector that have something of a site.
+func (s *Service) chooseTargets(ctx context.Context, by *access.Caller, site, hosts string, to func(store.Reader, *targetRow) (*Revision, error)) (out []*pinned, err error) {
+	selector, err := access.ParseSelector(hosts)
+	if err != nil {
+		return nil, err
+	}
+	enrolled, err := s.Options.Hosts.List(ctx)
+	if err != nil {
+		return nil, err
+	}
+	err = s.Store.Read(ctx, func(r store.Reader) error {
+		targets, err := all[targetRow](r, targetsTable, site, "")
+		if err != nil {
+			return err
+		}
+		for _, e := range enrolled {
+			if targets[e.ID] == nil || !selector.Matches(e.target()) {
+				continue
+			}
+			if err := by.Demand(access.Deploy, e.target(), site); err != nil {
+				return err
+			}
+			p := &pinned{Enrolled: e, target: targets[e.ID]}
+			if p.revision, err = to(r, targets[e.ID]); err != nil {
+				return err
+			}
+			out = append(out, p)
+		}
+		return nil
+	})
+	if err == nil && len(out) == 0 {
+		err = notFound(fmt.Sprintf("%.200s names no host that has something of the site %.100q", hosts, site), "tenet deployments lists what was deployed")
+	}
+	return out, err
+}
+
+// prepareGroup evaluates one revision for hosts.
+func (s *Service) prepareGroup(ctx context.Context, group []*pinned) error {
+	d := &Deployment{Site: group[0].revision.Site, Revision: group[0].revision.Tree, Number: group[0].revision.Number}
+	var ids []trust.ID
+	others, err := s.takeSigned(ctx, d, group)
+	if err != nil {
+		return err
+	}
+	for _, p := range others {
+		ids = append(ids, p.ID)
+	}
+	var done []*Prepared
+	if len(ids) > 0 {
+		if done, err = s.evaluate(ctx, d, ids); err != nil {
+			return err
+		}
+	}
+	for _, p := range group {
+		for _, one := range done {
+			if one.Host == p.ID {
+				p.prepared = one
+			}
+		}
+		switch {
+		case p.prepared == nil:
+			return invalid(fmt.Sprintf("%s has told no facts, or is locked: the revision cannot be evaluated for it", p.Name), "leave it out")
+		case p.prepared.Error != "":
+			return &diag.HintError{Code: ErrSite, Message: fmt.Sprintf("revision %d is wrong for %s: %s", d.Number, p.Name, p.prepared.Error), Hint: "name another one"}
+		case len(p.prepared.Waits) > 0:
+			return invalid(fmt.Sprintf("%s reads what others have not given yet: %s", p.Name, some(p.prepared.Waits)), "name another revision, or wait")
+		case p.prepared.Absent || p.prepared.Empty:
+			return &diag.HintError{Code: ErrEmpty, Message: fmt.Sprintf("revision %d wants nothing of %s", d.Number, p.Name), Hint: "name another one"}
+		}
+	}
+	return nil
+}
+
+// Unpin lets hosts follow what is deployed again: they join the deployment that has them.
+func (s *Service) Unpin(ctx context.Context, by *access.Caller, site, hosts, why string) (out []Pin, err error) {
+	list, err := s.chooseTargets(ctx, by, site, hosts, func(store.Reader, *targetRow) (*Revision, error) { return nil, nil })
+	if err != nil {
+		return nil, err
+	}
+	err = s.Store.Write(ctx, func(tx store.Tx) error {
+		out = nil
+		pins, err := all[Pin](tx, pinsTable, site, "")
+		if err != nil {
+			return err
+		}
+		for _, p := range list {
+			if pins[p.ID] == nil {
+				continue
+			}
+			if _, err := tx.Exec(`DELETE FROM deploy_pins WHERE site = $1 AND host = $2`, site, string(p.ID)); err != nil {
+				return err
+			}
+			out = append(out, *pins[p.ID])
+			if err := access.Audit(tx, access.Entry{At: s.now(), Actor: by.Name, Action: "host.unpin", Host: string(p.ID), Site: site, Reason: why}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err == nil && len(out) == 0 {
+		err = &diag.HintError{Code: ErrPinned, Message: fmt.Sprintf("none of %.200s is pinned", hosts), Hint: "tenet deployments shows who is"}
+	}
+	s.Poke()
+	return out, err
+}
+
+// Pins lists the hosts of a site that are pinned, as far as a caller may see them, by name.
+func (s *Service) Pins(ctx context.Context, by *access.Caller, site string) (out []Pin, err error) {
+	enrolled, err := s.Options.Hosts.List(ctx)
+	if err != nil {
+		return nil, err
+	}
+	err = s.Store.Read(ctx, func(r store.Reader) error {
+		out = nil
+		pins, err := all[Pin](r, pinsTable, site, "")
+		for i := range enrolled {
+			if p := pins[enrolled[i].ID]; p != nil && by.May(access.Read, enrolled[i].target(), site) {
+				p.Name = enrolled[i].Name
+				out = append(out, *p)
+			}
+		}
+		return err
+	})
+	slices.SortFunc(out, func(a, b Pin) int { return strings.Compare(a.Name, b.Name) })
+	return out, err
+}

@@ -1,0 +1,178 @@
+package deploy
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/tenetcm/tenet/runtime/trust"
+	"github.com/tenetcm/tenet/server/contents"
+	"github.com/tenetcm/tenet/server/store"
+)
+
+// record is a deployment with the rows of its hosts as they were read, so that only what has changed is written.
+type record struct {
+	*Deployment
+	body  []byte
+	hosts map[trust.ID][]byte
+	shown trust.Digest // the text of the rows that are kept; zero: none are
+	fault error        // of reading them
+}
+
+// load reads a deployment; nil: there is none. The rows of its plan are read when they are needed, and only while the reader may be used.
+func load(r store.Reader, id int64) (*record, error) {
+	d := &record{Deployment: &Deployment{}, hosts: map[trust.ID][]byte{}}
+	found, err := store.One(r, `SELECT body FROM deploy_deployments WHERE id = $1`, []any{id}, &d.body)
+	if err != nil || !found {
+		return nil, err
+	}
+	if err := json.Unmarshal(d.body, d.Deployment); err != nil {
+		return nil, fmt.Errorf("deployment %d is damaged: %w", id, err)
+	}
+	d.openPlan(r)
+	err = r.Query(`SELECT body FROM deploy_hosts WHERE deployment = $1 ORDER BY place`, []any{id}, func(row store.Row) error {
+		var body []byte
+		if err := row.Scan(&body); err != nil {
+			return err
+		}
+		h := &Host{}
+		if err := json.Unmarshal(body, h); err != nil {
+			return fmt.Errorf("a host of deployment %d is damaged: %w", id, err)
+		}
+		d.Hosts, d.hosts[h.ID] = append(d.Hosts, h), body
+		return nil
+	})
+	return d, err
+}
+
+// save writes what has changed of a deployment.
+func (d *record) save(tx store.Tx) error {
+	if err := d.savePlan(tx); err != nil {
+		return err
+	}
+	body, err := json.Marshal(d.withoutRows())
+	if err != nil {
+		return err
+	}
+	if !bytes.Equal(body, d.body) {
+		if _, err := tx.Exec(`INSERT INTO deploy_deployments (id, site, tree, phase, body) VALUES ($1, $2, $3, $4, $5)
+			ON CONFLICT (id) DO UPDATE SET phase = $4, body = $5`, d.ID, d.Site, string(d.Revision), string(d.Phase), body); err != nil {
+			return err
+		}
+	}
+	for i, h := range d.Hosts {
+		body, err := json.Marshal(h)
+		if err != nil {
+			return err
+		}
+		if bytes.Equal(body, d.hosts[h.ID]) {
+			continue
+		}
+		if _, err := tx.Exec(`INSERT INTO deploy_hosts (deployment, place, host, turn, body) VALUES ($1, $2, $3, $4, $5)
+			ON CONFLICT (deployment, host) DO UPDATE SET turn = $4, body = $5`, d.ID, int64(i), string(h.ID), int64(h.Turn), body); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// table is one of those that have a body for each host of a site.
+type table string
+
+const (
+	preparedTable table = "deploy_prepared"
+	signedTable   table = "deploy_signed" // the same, evaluated and signed elsewhere
+	plansTable    table = "deploy_plans"
+	pinsTable     table = "deploy_pins"
+	targetsTable  table = "deploy_targets"
+)
+
+// put keeps the body of a host. Of what is prepared and planned there is one for each tree.
+func (t table) put(tx store.Tx, site string, host trust.ID, tree contents.Digest, v any) error {
+	body, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	if len(body) > store.MaxValue {
+		return invalid(fmt.Sprintf("what is kept of the host takes %d MiB, and %d are allowed", len(body)>>20, store.MaxValue>>20), "declare less on one host")
+	}
+	key := "site, host"
+	if t == preparedTable || t == signedTable || t == plansTable {
+		key += ", tree"
+	}
+	_, err = tx.Exec(`INSERT INTO `+string(t)+` (site, host, tree, body) VALUES ($1, $2, $3, $4) ON CONFLICT (`+key+`) DO UPDATE SET tree = $3, body = $4`,
+		site, string(host), string(tree), body)
+	return err
+}
+
+// all reads the bodies of a site, by host; of one tree, unless that is empty.
+func all[T any](r store.Reader, t table, site string, tree contents.Digest) (map[trust.ID]*T, error) {
+	out := map[trust.ID]*T{}
+	sql, args := `SELECT host, body FROM `+string(t)+` WHERE site = $1 ORDER BY host`, []any{site}
+	if tree != "" {
+		sql, args = `SELECT host, body FROM `+string(t)+` WHERE site = $1 AND tree = $2 ORDER BY host`, append(args, string(tree))
+	}
+	err := r.Query(sql, args, func(row store.Row) error {
+		var host string
+		var body []byte
+		if err := row.Scan(&host, &body); err != nil {
+			return err
+		}
+		v := new(T)
+		if err := json.Unmarshal(body, v); err != nil {
+			return fmt.Errorf("%s of %s is damaged: %w", t, host, err)
+		}
+		out[trust.ID(host)] = v
+		return nil
+	})
+	return out, err
+}
+
+// one reads the body of one host for a tree; nil: there is none.
+func one[T any](r store.Reader, t table, site string, host trust.ID, tree contents.Digest) (*T, error) {
+	var body []byte
+	found, err := store.One(r, `SELECT body FROM `+string(t)+` WHERE site = $1 AND host = $2 AND tree = $3`, []any{site, string(host), string(tree)}, &body)
+	if err != nil || !found {
+		return nil, err
+	}
+	v := new(T)
+	if err := json.Unmarshal(body, v); err != nil {
+		return nil, fmt.Errorf("%s of %s is damaged: %w", t, host, err)
+	}
+	return v, nil
+}
+
+// numbers reads a column of numbers.
+func numbers(r store.Reader, sql string, args ...any) (out []int64, err error) {
+	err = r.Query(sql, args, func(row store.Row) error {
+		var n int64
+		err := row.Scan(&n)
+		out = append(out, n)
+		return err
+	})
+	return out, err
+}
+
+// under lists the deployments that are to be looked at: of each site those that are not over, the newest that is done, and the newest of all.
+func under(r store.Reader) (out []int64, err error) {
+	out, err = numbers(r, `SELECT id FROM deploy_deployments WHERE phase IN ('planned', 'rolling', 'paused')
+		UNION SELECT MAX(id) FROM deploy_deployments WHERE phase = 'done' GROUP BY site
+		UNION SELECT MAX(id) FROM deploy_deployments WHERE phase IN ('failed', 'aborted') GROUP BY site`)
+	slices.Sort(out)
+	return slices.Compact(out), err
+}
+
+// elsewhere gives the hosts that a later deployment has: one that goes on, or one in which they have begun.
+func elsewhere(r store.Reader, d *Deployment) (map[trust.ID]int64, error) {
+	out := map[trust.ID]int64{}
+	err := r.Query(`SELECT h.host, MAX(h.deployment) FROM deploy_hosts h JOIN deploy_deployments d ON d.id = h.deployment
+		WHERE d.site = $1 AND d.id > $2 AND (d.phase IN ('rolling', 'paused') OR h.turn > 0) GROUP BY h.host`, []any{d.Site, d.ID}, func(row store.Row) error {
+		var host string
+		var id int64
+		err := row.Scan(&host, &id)
+		out[trust.ID(host)] = id
+		return err
+	})
+	return out, err
+}
