@@ -33,6 +33,8 @@ var imports = []struct {
 	{"internal/plainjson", nil, nil},
 	// Files of the program itself, replaced in one step.
 	{"internal/atomicfile", nil, nil},
+	// Numbers for those who watch.
+	{"internal/telemetry", nil, nil},
 	// Panics, wherever a goroutine is begun.
 	{"runtime/fault", []string{"lang/diag", "internal/version"}, nil},
 	// Network devices: of the kernel, in memory, and as a plan would change them.
@@ -63,6 +65,8 @@ var imports = []struct {
 	{"lang/expr", []string{"lang/diag", "lang/foreign", "lang/site", "states"}, nil},
 	// Hosts that are told of outside of a site: text in, data out.
 	{"lang/inventory", []string{"lang/diag", "lang/expr", "lang/site"}, nil},
+	// Documents of data, with places.
+	{"lang/document", []string{"lang/diag"}, []string{"internal/rapidtest"}},
 	// The tree that the front-ends make, and what evaluates it whatever language
 	// it came from.
 	{"lang/syntax", []string{"lang/diag", "lang/expr", "states"}, nil},
@@ -73,6 +77,8 @@ var imports = []struct {
 	{"lang/secrets", []string{"internal/plainjson", "lang/diag"}, nil},
 	// A site brings modules of its own along.
 	{"lang", []string{"lang/*", "states", "stdlib", "modules/custom"}, []string{"graph", "modules", "runtime/host", "stdlib"}},
+	// What differs between documents, and which rule that is about: pure.
+	{"rules", nil, []string{"internal/rapidtest"}},
 	{"graph", []string{"internal/plainjson", "states", "lang/diag"}, []string{"runtime/host"}},
 	// The journal is the engine's own; files go through the Host there too.
 	{"runtime/journal", []string{"internal/plainjson", "lang/diag", "runtime/fault", "states", "runtime/host"}, nil},
@@ -80,28 +86,45 @@ var imports = []struct {
 	{"runtime/planfile", []string{"internal/plainjson", "states", "graph", "runtime/host", "runtime/journal", "runtime/machine", "lang/diag", "lang/secrets", "lang/site"}, []string{"*"}},
 	{"runtime", []string{"runtime/fault", "states", "graph", "lang/diag", "lang/expr", "runtime/host", "runtime/journal"}, []string{"*"}},
 	// What can be asked of a machine, and what it answers: data, of which the records are a part.
-	{"runtime/machine", []string{"states", "lang/diag", "runtime/journal"}, []string{"*"}},
+	{"runtime/machine", []string{"states", "lang/diag", "runtime/journal", "runtime/reconcile"}, []string{"*"}},
+	// What is set up on a machine, as a site would declare it. It is data of the machine, and writes no language.
+	{"runtime/importer", []string{"lang/diag", "lang/expr", "runtime/host", "runtime/machine", "states"}, []string{"*"}},
 	// The suite that every machine passes, for go test alone.
 	{"runtime/machine/machinetest", []string{"runtime/fault", "runtime/machine", "runtime/journal", "states"}, nil},
 	// The keys of hosts, servers and people, and what they sign: plain data.
 	{"runtime/trust", nil, []string{"*"}},
 	// What a server and its agents say to one another: pure, so that it can be simulated.
-	{"runtime/control", []string{"runtime/trust"}, []string{"*"}},
+	{"runtime/control", []string{"runtime/trust", "states"}, []string{"*"}},
+	// The way between an agent and its server, a machine at the other end of it, and what runs on a host.
+	{"runtime/link", []string{"runtime/fault", "runtime/trust"}, []string{"*"}},
+	{"runtime/link/...", []string{"lang/diag", "runtime/fault", "runtime/link", "runtime/trust"}, []string{"*"}},
+	{"runtime/channel", []string{"lang/diag", "runtime/fault", "runtime/link", "runtime/machine", "runtime/trust", "runtime/wire"}, []string{"*"}},
+	{"runtime/agent/identity", []string{"internal/atomicfile", "internal/plainjson", "lang/diag", "runtime/fault", "runtime/trust"}, []string{"*"}},
+	// What an agent has accepted, for all that acts on its host.
+	{"runtime/agent/held", []string{"runtime/trust"}, nil},
+	// The programs that an agent may run.
+	{"runtime/agent/programs", []string{"internal/atomicfile", "internal/plainjson", "lang/diag", "runtime/trust"}, []string{"*"}},
+	{"runtime/agent/daemon", []string{"internal/plainjson", "lang/diag", "runtime/*", "runtime/agent/identity", "runtime/agent/programs", "runtime/link/nats", "states"}, []string{"*"}},
+	{"runtime/agent", []string{"internal/atomicfile", "internal/plainjson", "lang/diag", "runtime/*", "runtime/agent/*", "runtime/link/*", "states"}, []string{"*"}},
 	// Ways to machines. What is said on a connection, what is carried over it, the machine in
 	// this process, one behind a connection, how that is made, and many machines.
 	{"runtime/wire", []string{"runtime/fault", "states", "runtime/machine"}, []string{"*"}},
-	{"runtime/bundle", []string{"internal/atomicfile", "runtime/fault", "states", "runtime/host", "runtime/journal", "runtime/machine", "runtime/planfile", "runtime/wire"}, []string{"*"}},
+	{"runtime/bundle", []string{"internal/atomicfile", "runtime/fault", "states", "runtime/host", "runtime/journal", "runtime/machine", "runtime/planfile", "runtime/trust", "runtime/wire"}, []string{"*"}},
 	// How one account acts as another, here and on other machines.
 	{"runtime/privilege", []string{"runtime/fault", "lang/diag"}, []string{"*"}},
 	{"runtime/privilege/privilegetest", nil, nil},
 	{"runtime/become", []string{"lang/diag", "runtime/fault", "runtime/host", "runtime/host/links", "runtime/privilege", "runtime/wire"}, []string{"*"}},
-	{"runtime/runner", []string{"internal/atomicfile", "internal/plainjson", "runtime/fault", "states", "graph", "lang/diag", "modules/custom", "runtime", "runtime/host", "runtime/host/facts", "runtime/journal",
-		"runtime/machine", "runtime/planfile", "runtime/privilege", "runtime/wire", "runtime/bundle", "runtime/become"}, []string{"*"}},
+	{"runtime/runner", []string{"internal/atomicfile", "internal/plainjson", "runtime/fault", "states", "graph", "lang/diag", "modules/custom", "runtime", "runtime/host", "runtime/host/facts", "runtime/importer", "runtime/journal",
+		"runtime/machine", "runtime/planfile", "runtime/privilege", "runtime/reconcile", "runtime/wire", "runtime/bundle", "runtime/become", "runtime/agent/held"}, []string{"*"}},
 	{"runtime/ssh", []string{"internal/atomicfile", "lang/diag", "runtime/fault", "runtime/privilege", "runtime/wire"}, []string{"*"}},
-	{"runtime/remote", []string{"lang/diag", "runtime/fault", "states", "runtime/journal", "runtime/machine", "runtime/wire", "runtime/bundle"}, []string{"*"}},
-	{"runtime/fleet", []string{"internal/plainjson", "internal/atomicfile", "runtime/fault", "lang/diag", "lang/site", "states", "runtime/machine"}, []string{"*"}},
+	{"runtime/remote", []string{"lang/diag", "runtime/fault", "states", "runtime/importer", "runtime/journal", "runtime/machine", "runtime/reconcile", "runtime/wire", "runtime/bundle"}, []string{"*"}},
+	// Whose turn it is, in a fleet and on a server: pure.
+	{"runtime/rollout", []string{"lang/diag", "lang/site"}, []string{"*"}},
+	{"runtime/fleet", []string{"internal/plainjson", "internal/atomicfile", "runtime/fault", "lang/diag", "lang/site", "states", "runtime/machine", "runtime/rollout"}, []string{"*"}},
 	// A site on machines: the language and the ways to machines meet here.
 	{"runtime/orchestrate", []string{"graph", "lang", "lang/diag", "lang/secrets", "runtime/fleet", "runtime/machine", "states"}, []string{"*"}},
+	// How a machine is kept as one site wants it: pure but for the records of it.
+	{"runtime/reconcile", []string{"internal/atomicfile", "lang/diag", "states"}, []string{"internal/rapidtest"}},
 	// What comes around again, of whatever is done.
 	{"runtime/watch", []string{"states"}, []string{"*"}},
 	// The server. What it keeps, by which engine: no more than that.
@@ -109,13 +132,35 @@ var imports = []struct {
 	{"server/store/storetest", []string{"lang/diag", "runtime/fault", "server/store"}, nil},
 	{"server/contents", []string{"internal/atomicfile", "lang/diag", "runtime/fault", "server/store"}, []string{"server/contents/contentstest", "server/store/sqlite"}},
 	{"server/contents/contentstest", []string{"runtime/fault", "server/contents"}, nil},
-	{"server/store/postgres", []string{"lang/diag", "runtime/fault", "server/store"}, []string{"server/contents", "server/contents/contentstest", "server/store/sqlite", "server/store/storetest"}},
+	{"server/store/postgres", []string{"lang/diag", "runtime/fault", "server/store"}, []string{"server/contents", "server/contents/contentstest", "server/store/postgres/postgrestest", "server/store/sqlite", "server/store/storetest"}},
+	{"server/store/postgres/postgrestest", nil, nil},
 	{"server/store/open", []string{"lang/diag", "server/store", "server/store/postgres", "server/store/sqlite"}, nil},
 	{"server/store/*", []string{"lang/diag", "runtime/fault", "server/store"}, []string{"server/store/storetest"}},
+	{"server/broker", []string{"lang/diag", "runtime/fault", "runtime/link", "runtime/trust"}, []string{"*"}},
+	{"server/broker/carrier", []string{"lang/diag", "runtime/fault", "runtime/link", "runtime/trust", "server/broker"}, []string{"*"}},
+	{"server/broker/...", []string{"internal/atomicfile", "lang/diag", "runtime/fault", "runtime/link", "runtime/link/*", "runtime/trust", "server/broker", "server/broker/carrier"}, []string{"*"}},
+	// Keys of the server, and whom hosts trust.
+	{"server/authority", []string{"internal/atomicfile", "lang/diag", "runtime/fault", "runtime/trust", "server/store"}, []string{"*"}},
+	// People, what they may do, and what they have done.
+	{"server/access", []string{"internal/atomicfile", "internal/plainjson", "lang/diag", "runtime/fault", "server/store"}, []string{"*"}},
+	// A provider of identity for tests.
+	{"server/access/accesstest", nil, nil},
+	// Hosts and their states; sessions of their agents; what is wanted of them.
+	{"server/enroll", []string{"lang/diag", "runtime/agent/identity", "runtime/fault", "runtime/link", "runtime/trust", "server/access", "server/authority", "server/contents", "server/store"}, []string{"*"}},
+	{"server/sessions", []string{"lang/diag", "runtime/*", "server/access", "server/authority", "server/broker", "server/contents", "server/enroll", "server/store", "states"}, []string{"*"}},
+	{"server/evaluate", []string{"graph", "internal/plainjson", "internal/watchdog", "lang", "lang/*", "modules", "runtime/*", "states"}, []string{"*"}},
+	{"server/deploy", []string{"internal/plainjson", "lang/diag", "lang/site", "runtime/*", "internal/ui/grouping", "server/*", "states"}, []string{"*"}},
+	{"server/update", []string{"lang/diag", "lang/site", "runtime/*", "server/*"}, []string{"*"}},
+	{"server/api/client", []string{"states", "internal/atomicfile", "internal/ui/grouping", "lang/diag", "runtime/*", "internal/plainjson"}, []string{"*"}},
+	// A site, evaluated and signed by an operator.
+	{"server/signing", []string{"internal/atomicfile", "lang/diag", "lang/secrets", "lang/site", "runtime/control", "runtime/trust", "server/api/client", "server/evaluate"}, []string{"*"}},
+	{"server/api", []string{"internal/plainjson", "internal/telemetry", "lang/diag", "runtime/*", "server/*", "states"}, []string{"*"}},
+	{"server", []string{"*"}, []string{"*"}},
 	// A component is tried out as it is used: compiled, and applied in memory.
 	{"stdlib", nil, []string{"*"}},
-	{"cmd/tenet", []string{"internal/cli"}, nil},
+	{"cmd/tenet", []string{"internal/cli", "internal/collection", "internal/services"}, nil},
 	// What is brought to hosts: no language, and no command line for people.
+	{"cmd/tenet-agent", []string{"internal/agentcmd"}, nil},
 	{"cmd/tenet-runner", []string{"modules", "runtime/runner", "internal/version"}, nil},
 	{"internal", nil, []string{"*"}},
 	{"internal/...", []string{"*"}, nil},

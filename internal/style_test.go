@@ -106,7 +106,7 @@ func TestEntryPointsHaveExamples(t *testing.T) {
 	for _, name := range []string{
 		"lang.Load", "lang.Site_Evaluate_mistakes", "lang.Format", "lang/secrets.Parse", "lang/secrets.Store_Check",
 		"graph.Compile", "graph.Result_Select", "graph.Why",
-		"runtime.Plan", "runtime.Apply", "runtime/journal.Folder_Start", "runtime/watch.Loop",
+		"runtime.Plan", "runtime.Apply", "runtime/journal.Folder_Start", "runtime/reconcile.Loop",
 		"runtime/ssh.Client_Dial", "runtime/ssh.Quote",
 		"runtime/host.NewLocal", "runtime/host.Memory_Handle", "runtime/host.NewShadow", "runtime/host/facts.New",
 		"states.Define", "modules.Standard", "modules/simulated.New",

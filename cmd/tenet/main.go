@@ -5,11 +5,13 @@ import (
 	"os"
 
 	"github.com/tenetcm/tenet/internal/cli"
+	"github.com/tenetcm/tenet/internal/collection"
+	"github.com/tenetcm/tenet/internal/services"
 )
 
 func main() {
-	cli.CollectLess()
+	collector := collection.Start(collection.Command())
 	os.Exit(cli.Main(os.Args[1:], cli.Environment{
-		In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Environ: os.Environ(),
+		In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Environ: os.Environ(), Services: services.Services{Collector: collector},
 	}))
 }

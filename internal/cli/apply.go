@@ -30,6 +30,7 @@ type applyCmd struct {
 	pruneFlags
 	rolloutFlags
 	Resume  string `help:"Go on with this run, which did not end, or failed, with those of an execution on its hosts, or with the last one." placeholder:"ID|last"`
+	Once    bool   `help:"Apply also where an agent keeps the host as this site says, until the agent looks next."`
 	Partial bool   `help:"Of a saved plan that does not fit any more, do what still fits."`
 }
 
@@ -42,7 +43,7 @@ func (cmd *applyCmd) Run(ctx runContext, s *client) error {
 		return err
 	}
 	s.lockTimeout = time.Duration(cmd.LockTimeout)
-	s.prune = cmd.Prune
+	s.prune, s.once = cmd.Prune, cmd.Once
 	if cmd.Resume != "" {
 		return s.resume(ctx, cmd)
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/tenetcm/tenet/internal/ui"
 	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/runtime/fault"
+	"github.com/tenetcm/tenet/server/evaluate"
 )
 
 // Exit statuses.
@@ -44,6 +45,8 @@ type Environment struct {
 	// StateDir is where records of runs are kept, unless --state-dir or --root says otherwise; empty: the
 	// account's own folder.
 	StateDir string
+	// Services are what runs for long; nil: there are none.
+	Services Services
 }
 
 // status is an error that carries the exit status. Nothing is printed for one
@@ -93,6 +96,9 @@ func Main(args []string, env Environment) (exit int) {
 	}()
 	if runs(args) {
 		return serveHost(args[1:], env)
+	}
+	if len(args) == 1 && args[0] == evaluate.Argument {
+		return evaluateForServer(env)
 	}
 	args = spell(args)
 	g := &grammar{}

@@ -3,10 +3,12 @@ package cli_test
 import (
 	"errors"
 	"flag"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	goruntime "runtime"
 	"strconv"
 	"strings"
 	"testing"
@@ -25,7 +27,7 @@ func TestMain(m *testing.M) {
 			env.StateDir = filepath.Join(home, "tenet")
 		}
 		os.Exit(cli.Main(os.Args[1:], env))
-	}, "tenet-faulty": faultyRunner, "ssh": fakeSSH, "sshd": serveLogins, "login": logIn})
+	}, "tenet-faulty": faultyRunner, "ssh": fakeSSH, "sshd": serveLogins, "login": logIn, "people": servePeople})
 }
 
 // TestScripts runs the scripts in testdata/cli. Beside testscript's own
@@ -36,6 +38,9 @@ func TestMain(m *testing.M) {
 //	                  run to run replaced
 //	interrupt, await  see interrupt_test.go
 //	logins, inside    see ssh_fake_test.go
+//
+// and the condition [source]: the program knows where its source is, since it was
+// built without -trimpath.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 "../../testdata/cli",
@@ -47,6 +52,13 @@ func TestScripts(t *testing.T) {
 			env.Setenv("XDG_STATE_HOME", filepath.Join(env.WorkDir, "home", "state"))
 			env.Setenv("GORACE", race)
 			return reachable(env)
+		},
+		Condition: func(name string) (bool, error) {
+			if name != "source" {
+				return false, fmt.Errorf("there is no condition %q", name)
+			}
+			_, file, _, ok := goruntime.Caller(0)
+			return ok && filepath.IsAbs(file), nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits": exits, "mask": mask, "interrupt": interrupt, "logins": logins, "inside": inside, "await": await,

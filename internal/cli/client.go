@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/alecthomas/kong"
@@ -28,6 +29,7 @@ type client struct {
 	command string // such as "tenet apply"
 	// lockTimeout is how long to wait for another apply.
 	lockTimeout      time.Duration
+	once             bool // an apply comes between what an agent does
 	model            *kong.Application
 	dogs             dogs
 	forMany          bool // a site is evaluated for many hosts, which keep what they need
@@ -36,6 +38,7 @@ type client struct {
 	prune            bool              // runs remove what their site declares no longer
 	shownDiagnostics *shownDiagnostics // diagnostics that were shown; nil: each is shown
 	diagnosticCount  int               // how many were shown
+	display          sync.Mutex        // of diagnostics: jobs of several hosts are made at once
 	evaluation       *lastEvaluation   // of watch; nil: each is for one time
 	// secretsHidden says that a site is only checked, and no secret opened.
 	secretsHidden bool

@@ -23,6 +23,8 @@ func (s *client) diagnoseText(name string, src []byte, diags diag.List) error {
 }
 
 func (s *client) show(diags diag.List, source func(string) ([]byte, bool)) error {
+	s.display.Lock()
+	defer s.display.Unlock()
 	wrong := diags.HasErrors()
 	if s.shownDiagnostics != nil {
 		diags = s.shownDiagnostics.add(diags)

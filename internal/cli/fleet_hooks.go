@@ -91,7 +91,7 @@ func (r *hookRunner) prepareLook(ctx context.Context, m *fleet.Member, known *ma
 		return nil, err
 	}
 	j.Execution, j.Origin, j.Rows, j.Plan = "", r.origin, nil, "" // nothing of the execution is there yet
-	j.Parallel, j.LockTimeout = r.globals.Parallel, r.lockTimeout
+	j.Parallel, j.LockTimeout, j.Once = r.globals.Parallel, r.lockTimeout, r.once
 	j.Become = r.become(m.Name, becomes(j.Run))
 	return j, nil
 }
@@ -134,7 +134,7 @@ func (r *hookRunner) prepareHook(ctx context.Context, h fleet.HookRun, m *fleet.
 		return nil, err
 	}
 	j.Execution, j.Origin = h.Execution, r.origin
-	j.Parallel, j.LockTimeout = r.globals.Parallel, r.lockTimeout
+	j.Parallel, j.LockTimeout, j.Once = r.globals.Parallel, r.lockTimeout, r.once
 	host := r.all[slices.IndexFunc(r.all, func(h lang.Host) bool { return h.Name == m.Name })]
 	j.Become = machine.Become{Method: cmp.Or(r.globals.BecomeMethod, host.BecomeMethod)}
 	if becomes(j.Run) {

@@ -277,7 +277,7 @@ func (v *fleetRun) prepare(ctx context.Context, m *fleet.Member, facts *machine.
 	if !m.InProcess { // the file is of another machine
 		j.Plan = ""
 	}
-	j.Parallel, j.LockTimeout = v.globals.Parallel, v.lockTimeout
+	j.Parallel, j.LockTimeout, j.Once = v.globals.Parallel, v.lockTimeout, v.once
 	if !v.isPlan {
 		j.Rows = v.rows[m.Name]
 	}

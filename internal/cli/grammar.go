@@ -18,35 +18,52 @@ type grammar struct {
 // commands are the fields that are commands, by their names in small letters. flags are those of every command
 // that the help of this one shows: see flagSets.
 type commands struct {
-	Init       initCmd       `cmd:"" flags:"json quiet" help:"Write a small site, or a component, to begin with."`
-	Plan       planCmd       `cmd:"" flags:"@selection @values root ask-become-pass json quiet verbose" help:"Show what apply would do."`
-	Apply      applyCmd      `cmd:"" flags:"@selection @values root forks ask-become-pass json quiet verbose" help:"Bring this machine, or hosts, into the declared state."`
-	Show       showCmd       `cmd:"" flags:"identity json verbose" help:"Show a saved plan."`
-	Watch      watchCmd      `cmd:"" flags:"@selection @values root json quiet verbose" help:"Apply a site, or look for what has drifted, now and at intervals."`
-	Validate   validateCmd   `cmd:"" flags:"@values facts json quiet" help:"Check a site, and report all that is wrong with it."`
-	Test       testCmd       `cmd:"" flags:"json quiet verbose" help:"Test sites on simulated machines."`
-	Fmt        fmtCmd        `cmd:"" flags:"json quiet" help:"Rewrite state files in the canonical layout."`
-	Compile    compileCmd    `cmd:"" flags:"@selection @values facts json" help:"Print what a site compiles to, in the order in which it runs."`
-	Graph      graphCmd      `cmd:"" flags:"@selection @values facts json" help:"Draw the graph of a site."`
-	Inspect    inspectCmd    `cmd:"" flags:"limit @values facts json" help:"Show a site's variables and states, and where they come from."`
-	Why        whyCmd        `cmd:"" flags:"@selection @values facts json" help:"Explain why something runs, and when."`
-	Facts      factsCmd      `cmd:"" flags:"@hosts facts root" help:"Show what is known about this machine, or about hosts."`
-	Doc        docCmd        `cmd:"" flags:"json verbose" help:"Describe types of parts, words, options, functions and components."`
-	Import     importCmd     `cmd:"" flags:"root json" help:"Declare what stands on this machine already."`
-	Do         doCmd         `cmd:"" flags:"@hosts root" help:"Apply one part, ad hoc, here or on hosts."`
-	Ping       pingCmd       `cmd:"" flags:"@hosts" help:"Tell whether hosts can be reached and used."`
-	Exec       execCmd       `cmd:"" flags:"@hosts" help:"Run a command on this machine, or on hosts."`
-	History    historyCmd    `cmd:"" flags:"@records" help:"List the runs on this machine, or on hosts."`
-	Status     statusCmd     `cmd:"" flags:"@records" help:"Show how things stand on this machine or on hosts, or how a run ended."`
-	Logs       logsCmd       `cmd:"" flags:"@records" help:"Show what a run did."`
-	Hold       holdCmd       `cmd:"" flags:"@records" help:"Let nobody apply here, or on hosts, for now; plans still work."`
-	Unhold     unholdCmd     `cmd:"" flags:"@records" help:"Let applies start again."`
-	Forget     forgetCmd     `cmd:"" flags:"@records" help:"Let go of what a site has created, and of what a handler is owed."`
-	Clean      cleanCmd      `cmd:"" flags:"@records" help:"Remove records of former runs."`
-	Runner     runnerCmd     `cmd:"" flags:"json" help:"Build what acts on hosts."`
-	Secret     secretCmd     `cmd:"" flags:"identity json" help:"Keep the secrets of a site, encrypted."`
-	Version    versionCmd    `cmd:"" flags:"json" help:"Show the version."`
-	Completion completionCmd `cmd:"" help:"Print a completion script for a shell."`
+	Init        initCmd        `cmd:"" flags:"json quiet" help:"Write a small site, or a component, to begin with."`
+	Plan        planCmd        `cmd:"" flags:"@selection @values root ask-become-pass json quiet verbose" help:"Show what apply would do."`
+	Apply       applyCmd       `cmd:"" flags:"@selection @values root forks ask-become-pass json quiet verbose" help:"Bring this machine, or hosts, into the declared state."`
+	Show        showCmd        `cmd:"" flags:"identity json verbose" help:"Show a saved plan."`
+	Watch       watchCmd       `cmd:"" flags:"@selection @values root json quiet verbose" help:"Apply a site, or look for what has drifted, now and at intervals."`
+	Validate    validateCmd    `cmd:"" flags:"@values facts json quiet" help:"Check a site, and report all that is wrong with it."`
+	Test        testCmd        `cmd:"" flags:"json quiet verbose" help:"Test sites on simulated machines."`
+	Fmt         fmtCmd         `cmd:"" flags:"json quiet" help:"Rewrite state files in the canonical layout."`
+	Compile     compileCmd     `cmd:"" flags:"@selection @values facts json" help:"Print what a site compiles to, in the order in which it runs."`
+	Graph       graphCmd       `cmd:"" flags:"@selection @values facts json" help:"Draw the graph of a site."`
+	Inspect     inspectCmd     `cmd:"" flags:"limit @values facts json" help:"Show a site's variables and states, and where they come from."`
+	Why         whyCmd         `cmd:"" flags:"@selection @values facts json" help:"Explain why something runs, and when."`
+	Facts       factsCmd       `cmd:"" flags:"@hosts facts root" help:"Show what is known about this machine, or about hosts."`
+	Doc         docCmd         `cmd:"" flags:"json verbose" help:"Describe types of parts, words, options, functions and components."`
+	Import      importCmd      `cmd:"" flags:"root json" help:"Declare what stands on this machine already."`
+	Do          doCmd          `cmd:"" flags:"@hosts root" help:"Apply one part, ad hoc, here or on hosts."`
+	Ping        pingCmd        `cmd:"" flags:"@hosts" help:"Tell whether hosts can be reached and used."`
+	Exec        execCmd        `cmd:"" flags:"@hosts" help:"Run a command on this machine, or on hosts."`
+	History     historyCmd     `cmd:"" flags:"@records" help:"List the runs on this machine, or on hosts."`
+	Status      statusCmd      `cmd:"" flags:"@records" help:"Show how things stand on this machine or on hosts, or how a run ended."`
+	Logs        logsCmd        `cmd:"" flags:"@records" help:"Show what a run did."`
+	Hold        holdCmd        `cmd:"" flags:"@records" help:"Let nobody apply here, or on hosts, for now; plans still work."`
+	Unhold      unholdCmd      `cmd:"" flags:"@records" help:"Let applies start again."`
+	Retry       retryCmd       `cmd:"" flags:"@records" help:"Have what a watch or an agent has given up tried again, here or on hosts."`
+	Forget      forgetCmd      `cmd:"" flags:"@records" help:"Let go of what a site has created, and of what a handler is owed."`
+	Clean       cleanCmd       `cmd:"" flags:"@records" help:"Remove records of former runs."`
+	Runner      runnerCmd      `cmd:"" flags:"json" help:"Build what acts on hosts."`
+	Server      serverCmd      `cmd:"" flags:"json" help:"Run a server: it holds what hosts are to be, and agents fetch it."`
+	Agent       agentCmd       `cmd:"" flags:"json" help:"Let a server keep this machine as it is to be."`
+	Secret      secretCmd      `cmd:"" flags:"identity json" help:"Keep the secrets of a site, encrypted."`
+	Login       loginCmd       `cmd:"" flags:"json quiet" help:"Log in to a server."`
+	Logout      logoutCmd      `cmd:"" flags:"quiet" help:"Log out from the server."`
+	Deploy      deployCmd      `cmd:"" flags:"@values json quiet" help:"Have the server hold a site as what its hosts are to be."`
+	Deployments deploymentsCmd `cmd:"" flags:"json quiet" help:"Look at deployments, approve, pause and end them."`
+	Rollback    rollbackCmd    `cmd:"" flags:"json quiet" help:"Bring hosts of the server back to a former revision, and pin them."`
+	Unpin       unpinCmd       `cmd:"" flags:"json quiet" help:"Let hosts of the server follow what is deployed again."`
+	Release     releaseCmd     `cmd:"" flags:"json quiet" help:"Sign programs for agents, and give them to the server."`
+	Update      updateCmd      `cmd:"" flags:"json quiet" help:"Bring the agents of hosts to a release of their program."`
+	Host        hostCmd        `cmd:"" flags:"json quiet" help:"Take hosts in on the server, and look after them."`
+	Person      personCmd      `cmd:"" flags:"json quiet" help:"Say who may do what on the server."`
+	Role        roleCmd        `cmd:"" flags:"json quiet" help:"Keep lists of grants that several people have on the server."`
+	Program     programCmd     `cmd:"" flags:"json quiet" help:"Make tokens by which programs of yours call the server."`
+	Trust       trustCmd       `cmd:"" flags:"json quiet" help:"Say whose signatures hosts of the server accept."`
+	Audit       auditCmd       `cmd:"" flags:"json" help:"Look at what was done on the server, and by whom."`
+	Version     versionCmd     `cmd:"" flags:"json" help:"Show the version."`
+	Completion  completionCmd  `cmd:"" help:"Print a completion script for a shell."`
 }
 
 // Globals are the flags of every command.

@@ -151,12 +151,12 @@ func (s *client) currentApply() (*journal.LockedError, error) {
 }
 
 // noteObstacles says, where a plan is shown, that it cannot be applied for now.
-func (s *client) noteObstacles() error {
+func (s *client) noteObstacles(site string) error {
 	local, err := s.runner(nil)
 	if err != nil {
 		return err
 	}
-	obstacles, err := local.Obstacles()
+	obstacles, err := local.Obstacles(site)
 	if err != nil || s.globals.Quiet {
 		return s.ran(err)
 	}

@@ -103,7 +103,7 @@ func (s *client) jobHere(ctx context.Context, c *site) (*machine.Job, error) {
 // complete adds to a job what flags say.
 func (s *client) complete(ctx context.Context, j *machine.Job) error {
 	password, err := s.becomePassword(ctx)
-	j.Parallel, j.LockTimeout = s.globals.Parallel, s.lockTimeout
+	j.Parallel, j.LockTimeout, j.Once = s.globals.Parallel, s.lockTimeout, s.once
 	j.Become = machine.Become{Method: s.globals.BecomeMethod, Password: password}
 	return err
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/tenetcm/tenet/runtime/remote"
 	"github.com/tenetcm/tenet/runtime/ssh"
 	"github.com/tenetcm/tenet/runtime/wire"
+	api "github.com/tenetcm/tenet/server/api/client"
 )
 
 // members are hosts as a fleet reaches them, for runs of the site that is named as
@@ -33,7 +34,8 @@ func (s *client) members(ctx context.Context, hosts []lang.Host, site string, no
 	}
 	list := make([]*fleet.Member, 0, len(hosts))
 	gates := &remote.Gates{}
-	var unknown []func() // what finds out through what machines are reached
+	var server *api.Client // one for all hosts that have agents
+	var unknown []func()   // what finds out through what machines are reached
 	for _, h := range hosts {
 		m := &fleet.Member{Name: h.Name, Groups: h.Groups}
 		switch h.Executor {
@@ -60,6 +62,21 @@ func (s *client) members(ctx context.Context, hosts []lang.Host, site string, no
 				Dial: gates.Dial(func() string { return gate }, func(ctx context.Context, o wire.Opening) (*wire.Conn, *wire.Hello, error) {
 					return client.Dial(ctx, to, o)
 				}),
+			}
+		case "agent":
+			if s.globals.Root != "" {
+				return nil, usage("leave it out", "--root is a tree of this machine, and %s is another one", h.Name)
+			}
+			if server == nil {
+				if server, err = s.server(); err != nil {
+					return nil, err
+				}
+			}
+			m.Machine = &remote.Machine{
+				Name: h.Name, Caller: s.caller(), Site: site, Registry: modules.Standard(),
+				Dial: func(ctx context.Context, o wire.Opening) (*wire.Conn, *wire.Hello, error) {
+					return server.Dial(ctx, h.Name, o)
+				},
 			}
 		default:
 			return nil, usage(`give it executor = "ssh", or leave it out by --limit`, "%s is reached by %s, which is not possible yet", h.Name, h.Executor)

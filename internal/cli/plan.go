@@ -53,7 +53,7 @@ func (cmd *planCmd) Run(ctx runContext, s *client) error {
 		outcomes, err = v.plan(ctx)
 	}
 	if err == nil && !v.hasNames && outcomes[0].Result != nil {
-		err = s.noteObstacles()
+		err = s.noteObstacles(v.site.Name())
 	}
 	if err != nil {
 		return err

@@ -86,14 +86,10 @@ func (s *client) checkHosts() error {
 	name := strings.TrimPrefix(s.command, "tenet ")
 	name, _, _ = strings.Cut(name, " ")
 	switch name {
-	case "ping", "facts", "exec", "do", "history", "status", "logs", "hold", "unhold", "forget", "clean":
+	case "ping", "facts", "exec", "do", "import", "history", "status", "logs", "hold", "unhold", "retry", "forget", "clean":
 		return nil
 	case "apply": // of a saved plan for another machine
 		return nil
-	case "import":
-		if s.selectsHosts() {
-			return usage("log in there, and import as root", "import is about this machine: what stands on another one cannot be asked for yet")
-		}
 	}
 	if s.globals.Inventory != "" {
 		return usage("write the site as an argument, and name its hosts by --limit", "--inventory is for commands that need no site but its hosts, such as ping and exec")

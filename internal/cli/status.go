@@ -96,7 +96,7 @@ func (s *client) showStatus(a *statusAnswer, whole bool) error {
 	if a.value == nil {
 		return s.failureHere(&a.reply)
 	}
-	if a.value.Status == nil && a.value.Hold == nil && a.value.Applying == nil {
+	if a.value.Status == nil && a.value.Hold == nil && a.value.Applying == nil && len(a.value.Loops) == 0 {
 		return s.nothingYet()
 	}
 	var out strings.Builder
@@ -173,6 +173,13 @@ func (now shownStatus) write(out *strings.Builder, machine, verbose bool) {
 			return ""
 		}
 		return "  (site " + site + ")"
+	}
+	for i := range now.Loops {
+		l := &now.Loops[i]
+		line("loop", "%s: %s", l.Site, loopText(l))
+		if late(l, time.Now()) {
+			line("", "nobody has looked since: tenet watch or the agent does not run")
+		}
 	}
 	for _, d := range now.Owed {
 		line("owed", "%s, since run %s (%s): %s%s", d.Handler, d.Run, when(d.Since), d.Cause(), of(d.Site))

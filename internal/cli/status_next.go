@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/tenetcm/tenet/runtime/journal"
+	"github.com/tenetcm/tenet/runtime/reconcile"
 )
 
 // next says whether all is well on the machine, and else what to do. Empty: whoever
@@ -17,6 +18,12 @@ func (now shownStatus) next() (advice []string) {
 	}
 	if now.Hold != nil {
 		advice = append(advice, "tenet unhold lets applies start again")
+	}
+	for i := range now.Loops {
+		if now.Loops[i].Phase == reconcile.Help {
+			advice = append(advice, "mend what has failed, or change the site; tenet retry has it tried again at once")
+			break
+		}
 	}
 	if now.Status.Status == nil {
 		return advice

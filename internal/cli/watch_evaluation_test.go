@@ -70,6 +70,15 @@ func (r *rounds) round() (x string, evaluations int) {
 	r.Helper()
 	r.n++
 	r.out.Reset()
+	if r.n == 1 {
+		if err := r.w.open(); err != nil {
+			r.Fatal(err)
+		}
+		r.Cleanup(func() { _ = r.w.loop.Close() })
+	}
+	if err := r.w.begin(); err != nil {
+		r.Fatal(err)
+	}
 	if err := r.w.round(r.Context(), r.n); err != nil {
 		r.Fatal(err, r.out.String())
 	}
@@ -219,8 +228,8 @@ func TestWatchEvaluatesWhatCannotBeCompared(t *testing.T) {
 			if c.begin != nil {
 				c.begin(r)
 			}
-			for i := range 3 {
-				if _, n := r.round(); n != i+1 {
+			for i := range 3 { // once more after the apply of the first, which may have changed what the site depends on
+				if _, n := r.round(); n != i+2 {
 					t.Errorf("after %d rounds the site was evaluated %d times", i+1, n)
 				}
 			}

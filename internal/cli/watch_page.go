@@ -8,6 +8,7 @@ import (
 
 	"github.com/tenetcm/tenet/internal/ui"
 	"github.com/tenetcm/tenet/runtime/machine"
+	"github.com/tenetcm/tenet/runtime/reconcile"
 	"github.com/tenetcm/tenet/runtime/watch"
 	"github.com/tenetcm/tenet/states"
 )
@@ -121,8 +122,28 @@ func (p *page) end(end roundEnd) error {
 	return nil
 }
 
-// text says how a round ended, where nothing else does.
+// text says how a round ended, where nothing else does, and what comes next where that is not the next look.
 func (e roundEnd) text() string {
+	text, next := e.outcomeText(), ""
+	switch e.Phase {
+	case reconcile.Retrying:
+		next = "tried again at " + when(e.Next)
+		if e.Attempt > 0 {
+			next += fmt.Sprintf(", after attempt %d of %d", e.Attempt, e.Attempts)
+		}
+	case reconcile.Blocked:
+		next = "tried again at " + when(e.Next)
+	case reconcile.Help:
+		next = "help is needed: nothing is applied until the site says something else, or somebody calls tenet retry"
+	}
+	if text == "" || next == "" {
+		return text + next
+	}
+	return text + "\n" + next
+}
+
+// outcomeText says how a round ended, where no sum does.
+func (e roundEnd) outcomeText() string {
 	reason, _, _ := strings.Cut(e.Reason, "\n")
 	switch {
 	case e.Outcome == roundSkipped:
@@ -131,10 +152,10 @@ func (e roundEnd) text() string {
 		return "nothing was done: " + reason
 	case e.Outcome == roundFailed && reason != "":
 		return "failed: " + reason
+	case e.Outcome == roundUnchanged && e.Run == "", e.Drifted != nil && *e.Drifted == 0:
+		return "all is as declared"
 	case e.Drifted == nil:
 		return ""
-	case *e.Drifted == 0:
-		return "all is as declared"
 	case *e.Drifted == 1:
 		return "1 is not as declared"
 	}

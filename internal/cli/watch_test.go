@@ -14,6 +14,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/tenetcm/tenet/runtime/reconcile"
 )
 
 // watched is a watch under way, by a clock that jumps from round to round.
@@ -145,7 +147,8 @@ func TestWatchApplies(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := startWatch(t, false, watchCmd{Yes: true})
 		w.says(w.out.take(), "+ file", "1 changed")
-		w.says(w.hour(), "1 unchanged")
+		w.says(w.hour(), "all is as declared")
+		w.says(w.hour(), "")
 		w.write("x", "other")
 		w.says(w.hour(), "~ file", "1 changed")
 		if w.read("x") != "wanted" {
@@ -161,10 +164,24 @@ func TestWatchApplies(t *testing.T) {
 		if err := errors.Join(os.Remove(filepath.Join(w.dir, "x")), os.Mkdir(filepath.Join(w.dir, "x"), 0o700)); err != nil {
 			t.Fatal(err)
 		}
-		w.says(w.hour(), "✗ file", "is a directory", "1 failed")
-		if again := w.hour(); strings.Contains(again, "✗") || !strings.Contains(again, "1 failed") {
-			t.Errorf("it says again %q", again)
+		hours := w.hour()
+		hours += w.hour()
+		w.says(hours, "✗ file", "is a directory", "1 failed", "tried again at", "after attempt 1 of 8", "after attempt 7 of 8", "help is needed", "tenet retry")
+		if strings.Count(hours, "✗") != 1 {
+			t.Errorf("it says again %q", hours)
 		}
+		w.says(w.hour(), "")
+		if err := os.Remove(filepath.Join(w.dir, "x")); err != nil {
+			t.Fatal(err)
+		}
+		w.says(w.hour()+w.hour(), "+ file", "1 is not as declared")
+		if w.read("x") != "" {
+			t.Error("it was applied while help was waited for")
+		}
+		if err := reconcile.In(filepath.Join(w.dir, "state")).AskAgain(filepath.Join(w.dir, "site")); err != nil {
+			t.Fatal(err)
+		}
+		w.says(w.hour(), "1 changed")
 		if err := w.stop(); err != nil {
 			t.Error(err)
 		}

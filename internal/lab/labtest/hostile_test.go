@@ -12,11 +12,12 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"github.com/tenetcm/tenet/internal/importer"
+	"github.com/tenetcm/tenet/internal/statefile"
 	"github.com/tenetcm/tenet/lang"
 	"github.com/tenetcm/tenet/modules"
 	"github.com/tenetcm/tenet/runtime/host"
 	"github.com/tenetcm/tenet/runtime/host/facts"
+	contract "github.com/tenetcm/tenet/runtime/machine"
 	"github.com/tenetcm/tenet/states"
 )
 
@@ -152,21 +153,21 @@ func hostileIn(a states.Attribute, text string) []any {
 
 // partWith writes a site of one part.
 func partWith(m *states.Module, values map[string]any, name string, value any, ensure states.Ensure) []byte {
-	p := &importer.Part{Type: m.Name, Label: "hostile"}
+	p := &contract.ImportPart{Type: m.Name, Label: "hostile"}
 	for _, a := range m.Attributes {
 		v, given := values[a.Name]
 		if a.Name == name {
 			v, given = value, true
 		}
 		if given {
-			p.Values = append(p.Values, importer.Value{Name: a.Name, Value: v})
+			p.Values = append(p.Values, contract.ImportValue{Name: a.Name, Value: v})
 		}
 	}
-	p.Values = append(p.Values, importer.Value{Name: "timeout", Value: "10s"}, importer.Value{Name: "retry", Value: map[string]any{"attempts": json.Number("1")}})
+	p.Values = append(p.Values, contract.ImportValue{Name: "timeout", Value: "10s"}, contract.ImportValue{Name: "retry", Value: map[string]any{"attempts": json.Number("1")}})
 	if ensure == states.Absent {
-		p.Values = append(p.Values, importer.Value{Name: "ensure", Value: "absent"})
+		p.Values = append(p.Values, contract.ImportValue{Name: "ensure", Value: "absent"})
 	}
-	return []byte(importer.HCL.Print(p))
+	return []byte(statefile.HCL.Print(p))
 }
 
 // checkScript says what is wrong on the host.

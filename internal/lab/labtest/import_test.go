@@ -100,7 +100,7 @@ chmod 0440 /etc/sudoers.d/staff`)
 	if said := m.shell("tenet import --all files,packages,services,users /etc/apt /etc/sudoers.d --out /root/site"); strings.Contains(said, "sudoers.d/staff") {
 		t.Errorf("a file without a secret is left out:\n%s", said)
 	}
-	bare := bootAs(t, "another")
+	bare := bootAs(t, "withsources")
 	signedRepository(bare)
 	m.hand(bare)
 	bare.apply()

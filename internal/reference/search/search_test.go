@@ -29,10 +29,10 @@ func TestFound(t *testing.T) {
 		"file content":                      {"attribute file.content"},
 		"before each":                       {"attribute rollout.before_each", "keyword before_each"},
 		"cron":                              {"module cron"},
-		"rollback":                          {"page A fleet: A bad release"},
+		"rollback":                          {"page Deployments: Going back", "page A fleet: A bad release"},
 		"canary":                            {"page Rollouts"},
 		"keep releases":                     {"page What is no longer declared: What is retained"},
-		"join token":                        {"page The tenet language: Hosts, groups and roles"},
+		"join token":                        {"page A server and its agents: Hosts"},
 		"hooks":                             {"page Rollouts: Hooks"},
 		"has no attribute dest":             {`error a file has no attribute "dest"`},
 		`a user has no attribute "contnet"`: {`error a file has no attribute "contnet"`}, // as it is printed, of another part

@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"slices"
 
 	"github.com/tenetcm/tenet/internal/plainjson"
@@ -15,21 +16,21 @@ import (
 
 // Row is a row of the plans of some hosts, who say the same by it but for values.
 type Row struct {
-	Row states.Event // as the first of the hosts says it
+	Row states.Event `json:"row"` // as the first of the hosts says it
 	// Subject is the same for rows about the same, such as one part, of which hosts say
 	// different things.
-	Subject int
-	Hosts   []int   // by their index, ascending
-	At      []int   // where it stands in the plan of each of Hosts
-	Fields  []Field // in what they differ, in the order of its JSON
+	Subject int     `json:"subject"`
+	Hosts   []int   `json:"hosts"`            // by their index, ascending
+	At      []int   `json:"at"`               // where it stands in the plan of each of Hosts
+	Fields  []Field `json:"fields,omitempty"` // in what they differ, in the order of its JSON
 
 	leaves []leaf // of Row; nil where there are no Fields
 }
 
 // Field is a value of a row that is not the same on all its hosts.
 type Field struct {
-	Path   string // in the JSON of the row, such as "changes.0.diff.2" for a line of a diff
-	Values []any  // of each of the row's Hosts: text, a number or a boolean
+	Path   string `json:"path"`   // in the JSON of the row, such as "changes.0.diff.2" for a line of a diff
+	Values []any  `json:"values"` // of each of the row's Hosts: text, a number or a boolean
 
 	leaf int // its index among the row's leaves
 }
@@ -189,12 +190,46 @@ func (r *Row) With(value func(f *Field) any) (states.Event, error) {
 	return unflatten(leaves)
 }
 
+// UnmarshalJSON is json.Unmarshaler's. What no rows could be grouped to is an error.
+func (r *Row) UnmarshalJSON(data []byte) error {
+	type plain Row
+	var out plain
+	if err := decode(data, &out); err != nil {
+		return err
+	}
+	leaves, _, err := flatten(out.Row)
+	if err != nil {
+		return err
+	}
+	isWhole := len(out.At) == len(out.Hosts)
+	for i := range out.Fields {
+		f := &out.Fields[i]
+		f.leaf = slices.IndexFunc(leaves, func(l leaf) bool {
+			return l.path == f.Path && slices.Contains([]kind{text, line, number, truth}, l.kind)
+		})
+		isWhole = isWhole && f.leaf >= 0 && len(f.Values) == len(out.Hosts) && !slices.ContainsFunc(f.Values, func(v any) bool {
+			return reflect.TypeOf(v) != reflect.TypeOf(leaves[f.leaf].value)
+		})
+	}
+	if !isWhole {
+		return fmt.Errorf("a row of plans, of %s, is not whole", out.Row.Address)
+	}
+	if len(out.Fields) > 0 {
+		out.leaves = leaves
+	}
+	*r = Row(out)
+	return nil
+}
+
 // Ungroup gives back the rows of so many plans.
 func Ungroup(rows []Row, plans int) ([][]states.Event, error) {
 	out := make([][]states.Event, plans)
 	for i := range rows {
 		r := &rows[i]
 		for k, host := range r.Hosts {
+			if host < 0 || host >= plans || r.At[k] < 0 || r.At[k] >= len(rows) {
+				return nil, fmt.Errorf("a row of plans, of %s, is the one with number %d of host %d", r.Row.Address, r.At[k], host)
+			}
 			ev, err := r.Of(k)
 			if err != nil {
 				return nil, err

@@ -137,13 +137,16 @@ func events() *rapid.Generator[states.Event] {
 	})
 }
 
-// Whatever hosts say: what is put together comes apart again as it was, each row is of each host
+// Whatever hosts say: what is put together comes apart again as it was, also from its JSON, each row is of each host
 // once, and no two rows of a subject could be one.
 func TestNothingIsLost(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		plans := rapid.SliceOfN(rapid.SliceOfN(events(), 0, 5), 1, 5).Draw(t, "plans")
 		rows, err := grouping.Group(plans)
 		if err != nil {
+			t.Fatal(err)
+		}
+		if err := json.Unmarshal([]byte(text(t, rows)), &rows); err != nil {
 			t.Fatal(err)
 		}
 		back, err := grouping.Ungroup(rows, len(plans))
@@ -169,6 +172,30 @@ func TestNothingIsLost(t *testing.T) {
 			}
 		}
 	})
+}
+
+// What somebody sends in place of rows of plans is refused, and takes no memory.
+func TestForgedRows(t *testing.T) {
+	for _, data := range []string{
+		`[{"row": {"address": "a"}, "hosts": [0], "at": []}]`,
+		`[{"row": {"address": "a"}, "hosts": [7], "at": [0]}]`,
+		`[{"row": {"address": "a"}, "hosts": [-1], "at": [0]}]`,
+		`[{"row": {"address": "a"}, "hosts": [0], "at": [1]}]`,
+		`[{"row": {"address": "a"}, "hosts": [0], "at": [1000000000000]}]`,
+		`[{"row": {"address": "a"}, "hosts": [0], "at": [-1]}]`,
+		`[{"row": {"address": "a"}, "hosts": [0], "at": [0], "fields": [{"path": "reason", "values": ["x"]}]}]`,
+		`[{"row": {"address": "a", "reason": "r"}, "hosts": [0], "at": [0], "fields": [{"path": "reason", "values": []}]}]`,
+		`[{"row": {"address": "a", "reason": "r"}, "hosts": [0], "at": [0], "fields": [{"path": "reason", "values": [{"deep": 1}]}]}]`,
+	} {
+		var rows []grouping.Row
+		err := json.Unmarshal([]byte(data), &rows)
+		if err == nil {
+			_, err = grouping.Ungroup(rows, 1)
+		}
+		if err == nil {
+			t.Errorf("%s is taken for rows", data)
+		}
+	}
 }
 
 func text(t interface{ Fatal(...any) }, v any) string {

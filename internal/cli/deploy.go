@@ -1,0 +1,184 @@
+package cli
+
+import (
+	"archive/tar"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/tenetcm/tenet/internal/ui"
+	"github.com/tenetcm/tenet/lang/diag"
+	"github.com/tenetcm/tenet/runtime/trust"
+	api "github.com/tenetcm/tenet/server/api/client"
+)
+
+type deployCmd struct {
+	Site     string        `arg:"" help:"Directory of the site."`
+	Hosts    string        `help:"Only to these hosts of the server: names, globs, LABEL=VALUE, !NOT, with commas (default: all, also those that are new later)." placeholder:"HOSTS"`
+	Plan     bool          `help:"Show what hosts would do; nothing begins until somebody starts it."`
+	Approve  bool          `help:"Have it begin when another person has approved the plan."`
+	Sign     string        `help:"Evaluate and sign here, by this private key, in the place of the server." placeholder:"KEY"`
+	Empty    bool          `help:"That hosts are left with nothing, or are no longer declared, is meant."`
+	Wait     bool          `help:"Wait until it has ended."`
+	Deadline time.Duration `help:"How long a host may take (default: 1h)." placeholder:"DURATION"`
+	Message  string        `short:"m" help:"Why, for people and the audit." placeholder:"TEXT"`
+}
+
+// Run uploads a site, and has the server deploy it.
+func (cmd *deployCmd) Run(ctx runContext, s *client) error {
+	if cmd.Plan && cmd.Approve {
+		return usage("leave one out", "--plan waits for a start, and --approve for another person's approval")
+	}
+	var key trust.PrivateKey
+	if cmd.Sign != "" {
+		var err error
+		if key, err = readSigningKey(cmd.Sign); err != nil {
+			return failure(err)
+		}
+	}
+	server, err := s.server()
+	if err != nil {
+		return err
+	}
+	loaded, err := s.openSite(ctx, cmd.Site)
+	if err != nil {
+		return err
+	}
+	name := loaded.Name()
+	if name == "" {
+		if list := loaded.Diagnostics(); list.HasErrors() {
+			return s.show(list.Sorted(), loaded.Source)
+		}
+		return newStatus(exitSite, errors.New("the site has no name, by which a server would know it"), `add site { name = "…" }`)
+	}
+	archive, err := packSite(cmd.Site)
+	if err != nil {
+		return newStatus(exitSite, err, diag.HintOf(err))
+	}
+	r, err := server.Upload(ctx, name, archive, cmd.Message)
+	if err != nil {
+		return failure(err)
+	}
+	if cmd.Sign != "" {
+		if err := cmd.sign(ctx, s, server, key, r, archive); err != nil {
+			return err
+		}
+	}
+	q := api.DeployRequest{Site: name, Signed: cmd.Sign != "", Revision: r.Number, Hosts: cmd.Hosts, Empty: cmd.Empty, Deadline: int(cmd.Deadline.Seconds()), Message: cmd.Message}
+	switch {
+	case cmd.Plan:
+		q.Consent = "start"
+	case cmd.Approve:
+		q.Consent = "approve"
+	}
+	d, err := server.Deploy(ctx, q)
+	if err != nil {
+		return failure(err)
+	}
+	if !s.globals.JSON {
+		if err := s.say(fmt.Sprintf("deployment %d of %s, revision %d", d.ID, ui.Clean(d.Site), d.Revision)); err != nil {
+			return err
+		}
+	}
+	if d, err = cmd.await(ctx, s, server, d); err != nil {
+		return err
+	}
+	if s.globals.JSON {
+		err = s.printJSON(d)
+	} else {
+		err = s.showDeployment(&d)
+	}
+	if err == nil && (d.Phase == "failed" || d.Phase == "aborted" || d.Phase == "superseded") {
+		err = &status{code: exitFailed}
+	}
+	return err
+}
+
+// await waits as long as is wanted: until there is a plan, or until the deployment has ended. It tells whenever that comes to wait for
+// something else.
+func (cmd *deployCmd) await(ctx context.Context, s *client, server *api.Client, d api.Deployment) (_ api.Deployment, err error) {
+	told := ""
+	for cmd.Wait || cmd.Plan {
+		if d, err = server.Deployment(ctx, d.ID); err != nil {
+			return d, failure(err)
+		}
+		switch {
+		case d.Phase != "planned" && d.Phase != "rolling" && d.Phase != "paused":
+			return d, nil
+		case cmd.Plan && !cmd.Wait && (d.Phase != "planned" || d.Why != nil && d.Why.Code == "start"):
+			return d, nil
+		}
+		if text := d.Phase + reasonText(d.Why); cmd.Wait && text != told && !s.globals.JSON {
+			told = text
+			if err := s.say(text); err != nil {
+				return d, err
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return d, &status{code: exitInterrupted, err: errInterrupted}
+		case <-time.After(time.Second):
+		}
+	}
+	return d, nil
+}
+
+// reasonText is a reason behind what it is about.
+func reasonText(r *api.Reason) string {
+	if r == nil {
+		return ""
+	}
+	return ": " + ui.Clean(r.Text)
+}
+
+// maxSite is how many bytes of a site are packed.
+const maxSite = 256 << 20
+
+// packSite makes an archive of a site's directory, without what is there of version control.
+func packSite(dir string) ([]byte, error) {
+	info, err := os.Stat(dir)
+	if err != nil {
+		return nil, err
+	}
+	if !info.IsDir() {
+		return nil, &diag.HintError{Message: dir + " is one file, and a server takes the whole directory of a site", Hint: "name the directory"}
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	var out bytes.Buffer
+	w := tar.NewWriter(&out)
+	err = fs.WalkDir(root.FS(), ".", func(name string, e fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case e.IsDir() && (name == ".git" || name == ".hg" || name == ".jj"):
+			return fs.SkipDir
+		case e.IsDir():
+			return nil
+		case !e.Type().IsRegular():
+			return &diag.HintError{Message: filepath.Join(dir, name) + " is neither a plain file nor a directory: a server takes no others", Hint: "put the file itself in its place"}
+		}
+		data, err := fs.ReadFile(root.FS(), name)
+		if err == nil && out.Len()+len(data) > maxSite {
+			err = &diag.HintError{Message: fmt.Sprintf("%s has more than %d MiB", dir, maxSite>>20), Hint: "put large files elsewhere, and have hosts fetch them"}
+		}
+		if err == nil {
+			// Nothing else of the file, so that the same files are the same archive.
+			err = w.WriteHeader(&tar.Header{Name: strings.TrimPrefix(name, "./"), Mode: 0o644, Size: int64(len(data)), Typeflag: tar.TypeReg})
+		}
+		if err == nil {
+			_, err = w.Write(data)
+		}
+		return err
+	})
+	return out.Bytes(), errors.Join(err, w.Close())
+}
