@@ -1,0 +1,62 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"strings"
+)
+
+// The table stands between these lines of README.md.
+const (
+	tableBegin = "<!-- agents: begin -->\n"
+	tableEnd   = "<!-- agents: end -->\n"
+)
+
+// table gives the figures as Markdown, with what was wanted.
+func table(f *figures) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d agents, measured on %s UTC with %d CPUs for server and agents together; the load of the machine was %.1f before.\n\n", f.Agents, f.At, f.Processors, f.Load)
+	b.WriteString("| | measured | wanted |\n|---|---|---|\n")
+	row := func(name, value, wanted string) { fmt.Fprintf(&b, "| %s | %s | %s |\n", name, value, wanted) }
+	limit := func(value, most float64, text string) string {
+		if value < most {
+			return text + ": met"
+		}
+		return text + ": **not met**"
+	}
+	row("all connect", fmt.Sprintf("%.1f s, %.1f s of the server's processor", f.Connected, f.ConnectedCPU), "")
+	row("memory of the server for each, at rest", fmt.Sprintf("%.1f KB (at most %.1f KB, while they connected)", f.PerAgent, f.PeakPerAgent), limit(f.PerAgent, 80, "≤ 80 KB"))
+	row("processor of the server at rest", fmt.Sprintf("%.0f %% of one", 100*f.Idle), "")
+	if f.Back > 0 {
+		row("all are back after `kill -9` of the server", fmt.Sprintf("%.1f s (half of them: %.1f s)", f.Back, f.BackHalf), limit(f.Back, 120, "< 120 s"))
+	}
+	if f.PingAll > 0 {
+		row(fmt.Sprintf("ping of %d", f.Pinged), fmt.Sprintf("%.1f s", f.PingAll), limit(f.PingAll, 16, "< 16 s"))
+	}
+	if f.Deployed > 0 {
+		row("one file deployed to all", fmt.Sprintf("%.1f s, at most %.0f MB", f.Deployed, f.DeployedPeak), "")
+	}
+	if f.Readers > 0 {
+		row(fmt.Sprintf("%d hosts read each other, 1 %% flap for %.0f s", f.Readers, f.FlappingFor),
+			fmt.Sprintf("%d evaluations of a host, %.0f %% of a processor, from %.0f MB to at most %.0f MB", f.Evaluations, 100*f.FlappingCPU, f.FlappingStart, f.FlappingPeak),
+			limit(float64(f.Evaluations), float64(f.Readers)*(f.FlappingFor/300+2), "one evaluation a host in 5 min"))
+	}
+	if f.Lists > 0 {
+		row("lists of the API", fmt.Sprintf("p50 %.1f ms, p99 %.1f ms", 1000*f.ListP50, 1000*f.ListP99), limit(f.ListP99, 0.2, "p99 < 200 ms"))
+	}
+	return b.String()
+}
+
+// writeTable puts the table between its marks in a file.
+func writeTable(path, text string) error {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	before, rest, begun := strings.Cut(string(data), tableBegin)
+	_, after, ended := strings.Cut(rest, tableEnd)
+	if !begun || !ended {
+		return fmt.Errorf("%s has no place for the table", path)
+	}
+	return os.WriteFile(path, []byte(before+tableBegin+"\n"+text+"\n"+tableEnd+after), 0o644)
+}
