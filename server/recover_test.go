@@ -67,7 +67,8 @@ func TestRecover(t *testing.T) {
 		t.Errorf("%+v", newest)
 	}
 	stolen, err := former.SignRequest(&trust.Request{Verb: "exec"})
-	if err == nil && newest.Signer(stolen, "exec") != nil {
+	must(t, err)
+	if newest.Signer(stolen, "exec") != nil {
 		t.Error("the former key still counts")
 	}
 	var actions []string

@@ -27,6 +27,7 @@ import (
 	"github.com/tenetcm/tenet/server/sessions"
 	"github.com/tenetcm/tenet/server/store"
 	"github.com/tenetcm/tenet/server/store/open"
+	"github.com/tenetcm/tenet/server/update"
 )
 
 // Restore puts a backup into a folder that is empty, or is not there, and into the database if the server has one: that is to be empty as well. The
@@ -217,6 +218,9 @@ func markRestored(tx store.Tx, now time.Time) error {
 		return err
 	}
 	if err := deploy.Restored(tx, now); err != nil {
+		return err
+	}
+	if err := update.Restored(tx); err != nil {
 		return err
 	}
 	return access.Void(tx, now, "the server was restored from a backup")

@@ -154,6 +154,10 @@ func (a *Agent) openRecords() error {
 	if err != nil {
 		return err
 	}
+	spoken, err := readSpoken(a.folders[0])
+	if err != nil {
+		return err
+	}
 	if a.requests, err = openRequests(a.folders[0]); err != nil {
 		return err
 	}
@@ -161,7 +165,7 @@ func (a *Agent) openRecords() error {
 		return err
 	}
 	a.core = &control.Agent{Identity: a.Identity.ID(), Sealing: a.Identity.Keys().Sealing, Boot: a.Boot, Chain: chain, Held: assigned, Queue: a.stream.queue, Clock: a.Clock, Jitter: rand.N[time.Duration],
-		Program: a.Program, Trial: a.isTrial}
+		Program: a.Program, Trial: a.isTrial, Spoken: spoken}
 	a.updater = &updater{agent: a, wake: make(chan struct{}, 1)}
 	a.teller = &teller{agent: a, wake: make(chan struct{}, 1)}
 	tried, err := openAttempts(a.folders[0])
@@ -309,6 +313,11 @@ func (a *Agent) step(f func() control.Output) {
 
 // keep makes durable what has to be.
 func (a *Agent) keep(out *control.Output) error {
+	if out.Spoken != 0 {
+		if err := keepSpoken(a.folders[0], out.Spoken); err != nil {
+			return err
+		}
+	}
 	if len(out.Documents) > 0 {
 		if err := a.Identity.KeepDocuments(out.Documents...); err != nil {
 			return err

@@ -24,6 +24,7 @@ type Agent struct {
 	Jitter  func(limit time.Duration) time.Duration
 	Program *trust.Running // this one; nil: it is not told, and no release is taken up
 	Trial   bool           // this program is tried beside the one that runs: see Hello.Trial
+	Spoken  int            // the highest version of the protocol that was spoken with a server; 0: none was
 
 	session string // empty: not connected
 	term    uint64 // of the server that has answered; 0: none has in this session
@@ -43,11 +44,12 @@ type Assigned struct {
 	Signed *trust.Signed
 }
 
-// Output is what an agent is to do. What Keep and Documents name is durable before anything is sent or adopted: an agent that dies in between
+// Output is what an agent is to do. What Keep, Documents and Spoken name is durable before anything is sent or adopted: an agent that dies in between
 // has either taken up nothing, or knows what it has taken up.
 type Output struct {
 	Keep      []*Assigned     // instead of what is held of their sites
 	Documents []*trust.Signed // added to the chain
+	Spoken    int             // the version of the protocol that is spoken from now on; 0: the one that was
 	Send      []Message
 	Adopt     []*Assigned // for the loop: that this is wanted from now on
 	Offered   *Offered    // a release that this host is to run
@@ -166,11 +168,18 @@ func (a *Agent) answered(now time.Duration, m *Answer) (out Output) {
 		out.Refused = append(out.Refused, fmt.Errorf("the server answers in version %d of the protocol, and this agent speaks %d", m.Version, Version))
 		return out
 	}
+	if err := checkSpoken(m.Version, a.Spoken); err != nil {
+		out.Refused = append(out.Refused, err)
+		return out
+	}
 	if a.Program != nil {
 		if err := CheckVersions(a.Program.Version, m.Program); err != nil {
 			// Nothing of it is taken up; Hello is said again, since the server may be another one then.
 			return Output{Refused: []error{err}, Offered: a.offered(m.Offer), Withdrawn: m.Offer == nil}
 		}
+	}
+	if !a.Trial && m.Version != a.Spoken {
+		a.Spoken, out.Spoken = m.Version, m.Version
 	}
 	a.term, a.asked = max(m.Term, 1), false
 	if a.quieter != a.term { // another server, or the same after a start

@@ -12,7 +12,8 @@ import (
 	"github.com/tenetcm/tenet/runtime/trust"
 )
 
-// Version of the protocol. A server and an agent speak the highest that both know; see Hello.Versions.
+// Version of the protocol. A server and an agent speak the highest that both know (see Hello.Versions), and never again one that comes before what they
+// have spoken.
 const Version = 1
 
 // Times of an agent. All are of its monotonic clock.

@@ -41,3 +41,32 @@ func TestAnswerOfAnotherVersion(t *testing.T) {
 		}
 	}
 }
+
+// Neither side goes back to a version of the protocol that comes before what they have spoken. A program that is tried has spoken nothing.
+func TestFormerVersion(t *testing.T) {
+	p := newPair(t)
+	p.agent.Trial = true
+	p.agent.Receive(0, p.answer(p.hello(p.agent.Connect(0))))
+	if p.agent.Spoken != 0 || p.row.Spoken != 0 {
+		t.Errorf("by a trial the agent has spoken %d, the server %d", p.agent.Spoken, p.row.Spoken)
+	}
+	p.agent.Trial = false
+	if out := p.agent.Receive(0, p.answer(p.hello(p.agent.Connect(0)))); out.Spoken != Version || p.row.Spoken != Version {
+		t.Errorf("the agent keeps %d, the server %d", out.Spoken, p.row.Spoken)
+	}
+	if out := p.agent.Receive(0, p.answer(p.hello(p.agent.Connect(0)))); out.Spoken != 0 || len(out.Refused) > 0 {
+		t.Errorf("the next time it keeps %d, and refuses %v", out.Spoken, out.Refused)
+	}
+
+	p.assign()
+	p.agent.Spoken = Version + 1
+	out := p.agent.Receive(0, p.answer(p.hello(p.agent.Connect(0))))
+	if len(out.Refused) != 1 || len(out.Keep) > 0 || out.Spoken != 0 || p.agent.Spoken != Version+1 {
+		t.Errorf("the agent takes it: %+v", out)
+	}
+	p.row.Spoken = Version + 1
+	before := p.row.Session
+	if r, ok := p.server.Hello(p.row, p.hello(p.agent.Connect(0))).(*Refusal); !ok || r.Why == "" || p.row.Session != before || p.row.Spoken != Version+1 {
+		t.Error("the server takes it")
+	}
+}

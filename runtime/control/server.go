@@ -24,6 +24,7 @@ type Host struct {
 	Program  *trust.Running // that its agent runs, as its newest Hello said; nil: it did not
 	Refused  string         // why its newest Hello was refused; empty: it was not
 	Release  *Release       // that it is to run; nil: whatever it runs
+	Spoken   int            // the highest version of the protocol that was spoken with it; 0: none was
 	Offered  int64          // the number of the offer in the newest answer to it; 0: there was none
 }
 
@@ -75,6 +76,9 @@ func (s *Server) Hello(h *Host, m *Hello) Message {
 	if err := m.Check(); err != nil {
 		return &Refusal{Session: m.Session, Why: err.Error()}
 	}
+	if err := checkSpoken(Version, h.Spoken); err != nil {
+		return &Refusal{Session: m.Session, Why: err.Error()}
+	}
 	if m.Program != nil && !m.Trial {
 		h.Program = m.Program
 	}
@@ -92,7 +96,7 @@ func (s *Server) Hello(h *Host, m *Hello) Message {
 	if m.Trial { // somebody else has the session, and what is delivered
 		return &Answer{Session: m.Session, Version: Version, Term: s.Term, Program: s.Program}
 	}
-	h.Refused = ""
+	h.Refused, h.Spoken = "", Version
 	h.Session, h.Trust = m.Session, m.Trust
 	h.Held = maps.Clone(m.Held)
 	a := &Answer{Program: s.Program, Offer: s.offer(h), Session: m.Session, Version: Version, Term: s.Term, Stored: h.stream(m.Stream).Stored, Documents: s.documents(m.Trust)}

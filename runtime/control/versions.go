@@ -21,6 +21,15 @@ func CheckVersions(agent, server string) error {
 	return fmt.Errorf("the agent is of version %s and the server of version %s: they work together where at most one minor version is between them", agent, server)
 }
 
+// checkSpoken says why two sides do not speak a version of the protocol: they have spoken a later one, so that somebody may have put himself between them
+// who would have them speak one with a weakness that the later one has not.
+func checkSpoken(version, spoken int) error {
+	if version >= spoken {
+		return nil
+	}
+	return fmt.Errorf("version %d of the protocol is not spoken any more between this host and its server, which have spoken version %d: put the later program back", version, spoken)
+}
+
 // isReleased tells whether a version is of a release, and not one that Go has made up from a commit: https://go.dev/ref/mod#pseudo-versions.
 func isReleased(version string) bool {
 	return semver.IsValid(version) && !strings.HasPrefix(version, "v0.0.0-")

@@ -102,7 +102,7 @@ func (s *Sessions) hello(ctx context.Context, h *host, from link.Address, m *con
 	}
 	if _, refused := answer.(*control.Refusal); !refused {
 		h.boot = m.Boot
-		if boot != h.boot || !maps.Equal(before.Held, h.core.Held) || !slices.Equal(before.Streams, h.core.Streams) {
+		if boot != h.boot || before.Spoken != h.core.Spoken || !maps.Equal(before.Held, h.core.Held) || !slices.Equal(before.Streams, h.core.Streams) {
 			if err := s.Store.Write(ctx, func(tx store.Tx) error { return saveHost(tx, &h.core, h.boot) }); err != nil {
 				h.core, h.boot = before, boot
 				return err

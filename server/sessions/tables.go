@@ -33,11 +33,12 @@ CREATE TABLE sessions_server (
 ) STRICT;
 
 CREATE TABLE sessions_hosts (
-	host    TEXT NOT NULL PRIMARY KEY,
-	boot    TEXT NOT NULL,
+	host     TEXT NOT NULL PRIMARY KEY,
+	boot     TEXT NOT NULL,
 	held     BYTES NOT NULL,
 	accepted BYTES NOT NULL,
-	streams  BYTES NOT NULL
+	streams  BYTES NOT NULL,
+	spoken   BIGINT NOT NULL
 ) STRICT;
 
 CREATE TABLE sessions_targets (
@@ -176,14 +177,15 @@ func loadHosts(r store.Reader) (map[trust.ID]*host, error) {
 		}
 		return h
 	}
-	err := r.Query(`SELECT host, boot, held, accepted, streams FROM sessions_hosts`, nil, func(row store.Row) error {
+	err := r.Query(`SELECT host, boot, held, accepted, streams, spoken FROM sessions_hosts`, nil, func(row store.Row) error {
 		var id, boot string
 		var held, accepted, streams []byte
-		if err := row.Scan(&id, &boot, &held, &accepted, &streams); err != nil {
+		var spoken int64
+		if err := row.Scan(&id, &boot, &held, &accepted, &streams, &spoken); err != nil {
 			return err
 		}
 		h := get(id)
-		h.boot = boot
+		h.boot, h.core.Spoken = boot, int(spoken)
 		if err := json.Unmarshal(held, &h.core.Held); err != nil {
 			return fmt.Errorf("what the host %s holds: %w", id, err)
 		}
@@ -287,8 +289,9 @@ func saveHost(tx store.Tx, h *control.Host, boot string) error {
 		return err
 	}
 	// What was accepted changes by Resume alone.
-	_, err = tx.Exec(`INSERT INTO sessions_hosts (host, boot, held, accepted, streams) VALUES ($1, $2, $3, $4, $5)
-		ON CONFLICT (host) DO UPDATE SET boot = excluded.boot, held = excluded.held, streams = excluded.streams`, string(h.ID), boot, held, accepted, streams)
+	_, err = tx.Exec(`INSERT INTO sessions_hosts (host, boot, held, accepted, streams, spoken) VALUES ($1, $2, $3, $4, $5, $6)
+		ON CONFLICT (host) DO UPDATE SET boot = excluded.boot, held = excluded.held, streams = excluded.streams, spoken = excluded.spoken`,
+		string(h.ID), boot, held, accepted, streams, int64(h.Spoken))
 	return err
 }
 
