@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/pem"
+	"errors"
 	"fmt"
 	"net"
 	"net/url"
@@ -139,6 +140,9 @@ func (s *Server) credential() func(trust.ID, string) (string, error) {
 
 // brokerReached says why agents are not reached by the broker; nil: they are.
 func (s *Server) brokerReached() error {
+	if s.isStandby {
+		return errors.New("this server stands by: agents connect to the active one")
+	}
 	if s.cluster == nil {
 		return nil
 	}

@@ -19,6 +19,7 @@ func (s *Server) metrics() []telemetry.Metric {
 		{Name: "tenet_build_info", Kind: telemetry.Gauge, Help: "The version of the server.", Points: []telemetry.Point{{Labels: []telemetry.Label{{Name: "version", Value: s.Version}}, Value: 1}}},
 		one("tenet_start_time_seconds", telemetry.Gauge, "When the server became the active one, since 1970.", float64(s.Sessions.Started().Unix())),
 		one("tenet_term", telemetry.Gauge, "The term of the active server, which grows each time that one becomes it.", float64(s.term.Number)),
+		one("tenet_standby", telemetry.Gauge, "Whether another server is the active one.", telemetry.Bool(s.isStandby)),
 		one("tenet_recovering", telemetry.Gauge, "Whether nothing is delivered until a person resumes the server.", telemetry.Bool(s.Sessions.Recovering())),
 		one("tenet_broker_connected", telemetry.Gauge, "Whether agents can be reached by the broker.", telemetry.Bool(s.brokerReached() == nil)),
 		one("tenet_expiring", telemetry.Gauge, "Certificates that end soon and do not renew by themselves.", float64(len(s.Authority.Expiring()))),

@@ -45,7 +45,7 @@ func (s *Server) hostChanged(id trust.ID) {
 func (s *Server) openSessions(ctx context.Context) (err error) {
 	s.Sessions, err = sessions.Open(ctx, sessions.Options{
 		Store: s.Store, Broker: s.broker, Hosts: s.Hosts, Signer: s.Authority, Term: uint64(s.term.Number), Failed: s.Failed, Told: s.told, IsFull: s.isFull,
-		Program: s.Version, Quota: s.HostQuota,
+		Program: s.Version, Quota: s.HostQuota, Standby: s.isStandby,
 	})
 	return err
 }
@@ -146,7 +146,7 @@ func (s *Server) openAPI(context.Context) error {
 			return err
 		}
 	}
-	s.api = api.New(api.Options{People: s.People, Identity: provider, Hosts: s.Hosts, Authority: s.Authority, Deployments: s.Deployments, Updates: s.Updates, Sessions: s.Sessions, Broker: s.brokerReached, IsCluster: s.cluster != nil, Metrics: s.metrics, Version: s.Version, CursorKey: key,
+	s.api = api.New(api.Options{People: s.People, Identity: provider, Hosts: s.Hosts, Authority: s.Authority, Deployments: s.Deployments, Updates: s.Updates, Sessions: s.Sessions, Broker: s.brokerReached, IsCluster: len(s.Brokers) > 0, Metrics: s.metrics, Version: s.Version, CursorKey: key, Standby: s.isStandby,
 		OnFault: func(id string, err error) { s.Failed(fmt.Errorf("fault %s: %w", id, err)) }})
 	return nil
 }

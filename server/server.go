@@ -41,11 +41,14 @@ const BrokerPath = "/v1/agent/broker"
 
 // Config says what a server works with. Dir, Evaluator and Recovery are required.
 type Config struct {
-	Dir    string   // of keys, and of what is kept unless Store says otherwise
-	Listen string   // where people, programs and agents come by HTTPS: HOST:PORT; empty: :8443
-	Agents string   // where agents connect by TLS: HOST:PORT; empty: :8444
-	Names  []string // DNS names and addresses of the server, besides this machine's own; the first is the one that tokens name
-	Store  string   // a URL; empty: in Dir
+	Dir    string // of keys, and of what is kept unless Store says otherwise
+	Listen string // where people, programs and agents come by HTTPS: HOST:PORT; empty: :8443
+	Agents string // where agents connect by TLS: HOST:PORT; empty: :8444
+	// Standby is where the server serves reading while another one is the active one: HOST:PORT; empty: nowhere. It is no place for agents and balancers,
+	// which go to another server where they are refused a connection.
+	Standby string
+	Names   []string // DNS names and addresses of the server, besides this machine's own; the first is the one that tokens name
+	Store   string   // a URL; empty: in Dir
 	// Brokers are a cluster of NATS in the place of the broker within: tls://HOST:PORT, and wss://HOST for agents alone. Then nothing listens at Agents.
 	Brokers           []string
 	BrokerCredentials string // the file cluster.CredentialsFile that belongs to it
@@ -102,15 +105,16 @@ type Server struct {
 	Contents    contents.Store
 	Store       *store.Store
 
-	term     store.Term
-	hearing  atomic.Bool
-	broker   broker.Broker
-	embedded *embedded.Broker // the broker, unless it is a cluster
-	cluster  *cluster.Keeper
-	api      *api.API
-	listener net.Listener
-	url      string
-	closers  []func() error // the last one first
+	term      store.Term
+	isStandby bool // it serves reading, while another one is the active one
+	hearing   atomic.Bool
+	broker    broker.Broker
+	embedded  *embedded.Broker // the broker, unless it is a cluster
+	cluster   *cluster.Keeper
+	api       *api.API
+	listener  net.Listener
+	url       string
+	closers   []func() error // the last one first
 
 	evaluations       evaluations
 	space             space
@@ -161,7 +165,7 @@ func Open(ctx context.Context, c Config) (_ *Server, err error) {
 			err = errors.Join(err, s.Close())
 		}
 	}()
-	for _, step := range []func(context.Context) error{s.openStore, s.listen, s.openAuthority, s.openBroker, s.openHosts, s.openSessions, s.openDeployments, s.openAPI, s.hear} {
+	for _, step := range []func(context.Context) error{s.openStore, s.campaign, s.listen, s.openAuthority, s.openBroker, s.openHosts, s.openSessions, s.openDeployments, s.openAPI, s.hear} {
 		if err := step(ctx); err != nil {
 			return nil, err
 		}
@@ -199,12 +203,6 @@ func (s *Server) openStore(ctx context.Context) (err error) {
 		return fmt.Errorf("the store: %w", err)
 	}
 	s.onClose(s.Store.Close)
-	standby := time.AfterFunc(standbyAfter, func() { s.Failed(errors.New("another server is the active one: this one stands by")) })
-	s.term, err = s.Store.Campaign(ctx)
-	standby.Stop()
-	if err != nil {
-		return fmt.Errorf("the store: %w", err)
-	}
 	if s.inDatabase() {
 		s.Contents = contents.InDatabase(s.Store)
 		return nil
@@ -215,6 +213,26 @@ func (s *Server) openStore(ctx context.Context) (err error) {
 	}
 	s.Contents = folder
 	s.onClose(folder.Close)
+	return nil
+}
+
+// campaign waits until this server is the active one. Meanwhile it stands by.
+func (s *Server) campaign(ctx context.Context) (err error) {
+	standing, stop := context.WithCancel(ctx)
+	var wait fault.Group
+	wait.Go(func() {
+		select {
+		case <-standing.Done():
+		case <-time.After(standbyAfter):
+			s.standBy(standing)
+		}
+	})
+	s.term, err = s.Store.Campaign(ctx)
+	stop()
+	wait.Wait()
+	if err != nil {
+		return fmt.Errorf("the store: %w", err)
+	}
 	return nil
 }
 
@@ -276,10 +294,7 @@ func (s *Server) Serve(ctx context.Context, told func(Ready)) error {
 		ready.FirstFile = file
 	}
 	config := s.Authority.TLS()
-	config.NextProtos = append([]string{"http/1.1"}, config.NextProtos...)
-	web := &http.Server{Handler: s.handler(), TLSConfig: config, ReadHeaderTimeout: 15 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
-		TLSNextProto: map[string]func(*http.Server, *tls.Conn, http.Handler){}, ErrorLog: silence(),
-		BaseContext: func(net.Listener) context.Context { return ctx }}
+	web := newWeb(ctx, s.handler(), config)
 	var wait fault.Group
 	wait.Go(func() {
 		if err := web.ServeTLS(s.listener, "", ""); !errors.Is(err, http.ErrServerClosed) {
@@ -315,6 +330,14 @@ func (s *Server) Serve(ctx context.Context, told func(Ready)) error {
 		return nil
 	}
 	return err
+}
+
+// newWeb makes what serves HTTPS, by HTTP/1.1.
+func newWeb(ctx context.Context, h http.Handler, config *tls.Config) *http.Server {
+	config.NextProtos = append([]string{"http/1.1"}, config.NextProtos...)
+	return &http.Server{Handler: h, TLSConfig: config, ReadHeaderTimeout: 15 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
+		TLSNextProto: map[string]func(*http.Server, *tls.Conn, http.Handler){}, ErrorLog: silence(),
+		BaseContext: func(net.Listener) context.Context { return ctx }}
 }
 
 // keepUp runs a loop of the server, and has the server end where the loop does: one that serves people and does nothing else would look well.

@@ -33,6 +33,7 @@ type serverFlags struct {
 	Dir      string   `help:"Keep keys and everything else here (default: /var/lib/tenet-server, or a folder of yours)." placeholder:"DIR"`
 	Listen   string   `help:"Serve people, programs and agents by HTTPS here." default:":8443" placeholder:"HOST:PORT"`
 	Agents   string   `help:"Serve agents here." default:":8444" placeholder:"HOST:PORT"`
+	Standby  string   `name:"standby-listen" help:"While another server with the same database is the active one, serve reading here (default: nowhere)." placeholder:"HOST:PORT"`
 	Name     []string `help:"A name or address by which the server is reached; the first is told to hosts." placeholder:"NAME"`
 	Broker   []string `help:"Agents connect to this cluster of NATS: tls://HOST:PORT (default: to the server itself)." placeholder:"URL"`
 	Creds    string   `name:"broker-credentials" help:"The file tenet-broker.json that \"tenet server broker-config\" has made for it." placeholder:"FILE"`
@@ -68,7 +69,7 @@ func (cmd *serverRunCmd) Run(ctx runContext, s *client) error {
 	if err != nil {
 		return failure(err)
 	}
-	c := ServerConfig{Dir: cmd.Dir, Listen: cmd.Listen, Agents: cmd.Agents, Store: cmd.Store, Names: cmd.Name, Brokers: cmd.Broker, BrokerCredentials: cmd.Creds, BrokerCA: cmd.BrokerCA, CertificateFile: cmd.TLSCert, KeyFile: cmd.TLSKey,
+	c := ServerConfig{Dir: cmd.Dir, Listen: cmd.Listen, Agents: cmd.Agents, Standby: cmd.Standby, Store: cmd.Store, Names: cmd.Name, Brokers: cmd.Broker, BrokerCredentials: cmd.Creds, BrokerCA: cmd.BrokerCA, CertificateFile: cmd.TLSCert, KeyFile: cmd.TLSKey,
 		AuditHeads: cmd.Heads, Issuer: cmd.Issuer, ClientID: cmd.ClientID, ClientKey: cmd.Secret, Hook: cmd.Hook, Identities: cmd.Identity, Demo: cmd.Demo, HostQuota: cmd.Quota << 20, StoreLimit: cmd.Limit << 30, OTLP: collector, OTLPHeader: header, Evaluator: []string{self, evaluate.Argument}, ShowRecovery: s.showRecovery}
 	if cmd.Demo > 0 {
 		dir, err := os.MkdirTemp("", "tenet-demo-")

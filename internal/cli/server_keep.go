@@ -133,6 +133,8 @@ func (s *client) showServer(st api.ServerStatus) error {
 		text = "version " + ui.Clean(st.Version) + ", recovering: nothing is delivered until somebody says \"tenet server resume\""
 	}
 	switch b := st.Broker; {
+	case st.Standby:
+		text = "version " + ui.Clean(st.Version) + ", it stands by: another server is the active one"
 	case b.Kind == "cluster" && b.Connected:
 		text += "\nagents are reached by a cluster of NATS"
 	case b.Kind == "cluster":

@@ -46,7 +46,7 @@ func (cmd *serverUnitCmd) Run(_ runContext, s *client) error {
 			return usage("", "a unit cannot have a line break in an argument")
 		}
 	}
-	return s.print(serverUnitText(cmd.User, words, cmd.writable(), slices.ContainsFunc([]string{cmd.Listen, cmd.Agents}, isPrivileged)))
+	return s.print(serverUnitText(cmd.User, words, cmd.writable(), slices.ContainsFunc([]string{cmd.Listen, cmd.Agents, cmd.Standby}, isPrivileged)))
 }
 
 // isPrivileged tells whether an address has a port that not every account may take.
@@ -74,6 +74,7 @@ func (f *serverFlags) arguments() (args []string, err error) {
 	}
 	add("dir", absolute(f.Dir), "")
 	add("listen", f.Listen, ":8443")
+	add("standby-listen", f.Standby, "")
 	add("agents", f.Agents, ":8444")
 	for _, n := range f.Name {
 		add("name", n, "")

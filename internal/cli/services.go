@@ -33,24 +33,24 @@ type Services interface {
 
 // ServerConfig is how a server is started.
 type ServerConfig struct {
-	Dir, Listen, Agents, Store string
-	Names                      []string
-	Brokers                    []string // a cluster of NATS, with the files for it
-	BrokerCredentials          string
-	BrokerCA                   string
-	CertificateFile, KeyFile   string
-	Hook                       []string
-	AuditHeads                 string   // a file to which the head of the audit is appended
-	Issuer, ClientID           string   // of a provider of identity
-	ClientKey                  string   // the file with the secret for it
-	Identities                 []string // files with private keys that open secrets of sites
-	Demo                       int      // how many simulated machines there are
-	Evaluator                  []string // the program that answers Evaluate, with its arguments
-	OTLP                       string   // a collector of OpenTelemetry
-	OTLPHeader                 map[string]string
-	HostQuota                  int64 // how many bytes a host may tell a day
-	StoreLimit                 int64 // how many bytes the database may take; 0: nobody has said
-	ShowRecovery               func(key string) error
+	Dir, Listen, Agents, Standby, Store string
+	Names                               []string
+	Brokers                             []string // a cluster of NATS, with the files for it
+	BrokerCredentials                   string
+	BrokerCA                            string
+	CertificateFile, KeyFile            string
+	Hook                                []string
+	AuditHeads                          string   // a file to which the head of the audit is appended
+	Issuer, ClientID                    string   // of a provider of identity
+	ClientKey                           string   // the file with the secret for it
+	Identities                          []string // files with private keys that open secrets of sites
+	Demo                                int      // how many simulated machines there are
+	Evaluator                           []string // the program that answers Evaluate, with its arguments
+	OTLP                                string   // a collector of OpenTelemetry
+	OTLPHeader                          map[string]string
+	HostQuota                           int64 // how many bytes a host may tell a day
+	StoreLimit                          int64 // how many bytes the database may take; 0: nobody has said
+	ShowRecovery                        func(key string) error
 }
 
 // ServerReady is how a server is reached.

@@ -51,6 +51,8 @@ type Options struct {
 	CursorKey []byte
 	// OnFault is told of what went wrong inside, with the id under which the answer names it; nil: nobody is.
 	OnFault func(id string, err error)
+	// Standby: another server is the active one. What only reads is served, from what that one has kept.
+	Standby bool
 	// Healthy says why the server should get no requests; nil: it always should.
 	Healthy func() error
 }

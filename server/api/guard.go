@@ -9,6 +9,7 @@ import (
 
 	"github.com/tenetcm/tenet/runtime/fault"
 	"github.com/tenetcm/tenet/server/access"
+	"github.com/tenetcm/tenet/server/store"
 )
 
 // cookieName is that of a session in a browser. Browsers take a name that begins so only over
@@ -159,6 +160,11 @@ func (a *API) guard(op Operation, next http.Handler) http.Handler {
 		if err := a.origins.Check(r); err != nil {
 			hurry(w)
 			newProblem(codeOrigin, "another site has sent this", "send it from the server's own pages, or without a browser").write(w)
+			return
+		}
+		if isRead := r.Method == http.MethodGet || r.Method == http.MethodHead; a.o.Standby && (!isRead || op.Limit < 0) {
+			hurry(w)
+			a.problem(store.ErrStandby).write(w)
 			return
 		}
 		ctx, p := a.admit(ctx, op, r)

@@ -15,6 +15,7 @@ import (
 type ServerStatus struct {
 	Version    string       `json:"version"`
 	Term       uint64       `json:"term" doc:"Grows with each start of the active server."`
+	Standby    bool         `json:"standby" doc:"Another server is the active one: this one serves reading, from what that one has kept."`
 	Recovering bool         `json:"recovering" doc:"It was restored from a backup, or taken back in time: nothing is delivered until a person has decided."`
 	Broker     BrokerStatus `json:"broker"`
 	// Unknown are hosts that hold something which the server does not know.
@@ -58,7 +59,7 @@ func (a *API) serverStatus() (*serverOutput, error) {
 	if a.o.Sessions == nil {
 		return nil, &diag.HintError{Code: sessions.CodeAway, Message: "this server reaches no hosts"}
 	}
-	out := &serverOutput{ServerStatus{Version: a.o.Version, Term: a.o.Sessions.Term, Recovering: a.o.Sessions.Recovering(), Broker: a.brokerStatus(), Unknown: []UnknownHost{}}}
+	out := &serverOutput{ServerStatus{Version: a.o.Version, Term: a.o.Sessions.Term, Standby: a.o.Standby, Recovering: a.o.Sessions.Recovering(), Broker: a.brokerStatus(), Unknown: []UnknownHost{}}}
 	for id, sites := range a.o.Sessions.Unknown() {
 		_, target, _ := a.o.Hosts.State(id)
 		out.Body.Unknown = append(out.Body.Unknown, UnknownHost{id, target.Name, sites})

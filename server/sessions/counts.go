@@ -27,7 +27,7 @@ func (s *Sessions) Counts() Counts {
 		}
 		h.mu.Lock()
 		switch {
-		case h.instance != "" && now.Sub(h.seen) <= lostAfter:
+		case s.connected(h, now):
 			c.Connected++
 		case h.instance == "" && h.seen.IsZero(): // nothing is known of it but what it is to be
 		case s.lost(h.seen):

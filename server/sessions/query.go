@@ -70,7 +70,7 @@ func (s *Sessions) Status(id trust.ID) Status {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	recovering, now := s.server().Recovering, s.Clock()
-	out.Reachability = Reachability{Seen: h.seen, Lost: s.lost(h.seen), Connected: h.instance != "" && s.Clock().Sub(h.seen) <= lostAfter}
+	out.Reachability = Reachability{Seen: h.seen, Lost: s.lost(h.seen), Connected: s.connected(h, now)}
 	out.Program, out.Refused, out.Update = h.core.Program, h.core.Refused, h.update
 	if h.limit != nil {
 		limit := *h.limit

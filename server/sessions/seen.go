@@ -16,19 +16,26 @@ const saveSeenEvery = time.Minute
 // lostAfter is how long a host may be silent until it counts as lost: three signs of life.
 const lostAfter = 3 * control.Heartbeat
 
-// loadSeen reads when hosts were seen last.
-func (s *Sessions) loadSeen(data []byte) error {
+// loadSeen reads when hosts were seen last, and gives when any was.
+func (s *Sessions) loadSeen(data []byte, hosts map[trust.ID]*host) (newest time.Time, err error) {
 	if data == nil {
-		return nil
+		return newest, nil
 	}
 	var seen map[trust.ID]int64
 	if err := s.compressor.unpack(data, &seen); err != nil {
-		return fmt.Errorf("when hosts were seen last: %w", err)
+		return newest, fmt.Errorf("when hosts were seen last: %w", err)
 	}
 	for id, at := range seen {
-		s.host(id).seen = time.UnixMilli(at).UTC()
+		h := hosts[id]
+		if h == nil {
+			h = newHost(id)
+			hosts[id] = h
+		}
+		if h.seen = time.UnixMilli(at).UTC(); h.seen.After(newest) {
+			newest = h.seen
+		}
 	}
-	return nil
+	return newest, nil
 }
 
 // SaveSeen keeps when hosts were seen last, as one value.
@@ -81,8 +88,22 @@ func (s *Sessions) Run(ctx context.Context) {
 	}
 }
 
-// lost tells whether a host counts as lost: after the server has started nobody does for a while.
+// connected tells whether a host is: it was heard of since the server has started, and lately.
+func (s *Sessions) connected(h *host, now time.Time) bool {
+	if s.Standby {
+		return now.Sub(h.seen) <= lostAfter+saveSeenEvery && !s.lost(h.seen)
+	}
+	return h.instance != "" && now.Sub(h.seen) <= lostAfter
+}
+
+// lost tells whether a host counts as lost: after the server has started nobody does for a while. That all are silent says nothing of hosts where it is another
+// server that hears them.
 func (s *Sessions) lost(seen time.Time) bool {
+	if s.Standby {
+		s.mu.RLock()
+		defer s.mu.RUnlock()
+		return s.newest.Sub(seen) > lostAfter
+	}
 	now := s.Clock()
 	return now.Sub(seen) > lostAfter && now.Sub(s.started) > lostAfter
 }

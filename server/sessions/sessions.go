@@ -65,12 +65,15 @@ type Options struct {
 	// Failed is told what went wrong within the server; nil: nobody is.
 	Failed func(error)
 	Clock  func() time.Time // nil: time.Now
+	// Standby: agents speak with another server, and how they are reached is what that has kept a minute ago at most.
+	Standby bool
 }
 
 // Sessions are the agents of all hosts. It may be used by many goroutines.
 type Sessions struct {
 	Options
 	started time.Time
+	newest  time.Time // when any host was seen last, as it was kept
 	relays  relays
 	claims  claimQueue
 	compressor
@@ -133,18 +136,32 @@ func Open(ctx context.Context, o Options) (*Sessions, error) {
 		return nil, err
 	}
 	s.compressor = compressor
+	return s, s.Refresh(ctx)
+}
+
+// Refresh reads anew what is kept: now and then on a standby, on which nothing else changes what is known.
+func (s *Sessions) Refresh(ctx context.Context) error {
+	var core control.Server
+	var hosts map[trust.ID]*host
 	var seen []byte
-	err = o.Store.Read(ctx, func(r store.Reader) (err error) {
-		if s.core, seen, err = loadServer(r); err == nil {
-			s.hosts, err = loadHosts(r)
+	err := s.Store.Read(ctx, func(r store.Reader) (err error) {
+		if core, seen, err = loadServer(r); err == nil {
+			hosts, err = loadHosts(r)
 		}
 		return err
 	})
 	if err != nil {
-		return nil, err
+		return err
 	}
-	s.core.Term, s.core.Program = o.Term, o.Program
-	return s, s.loadSeen(seen)
+	newest, err := s.loadSeen(seen, hosts)
+	if err != nil {
+		return err
+	}
+	core.Term, core.Program = s.Term, s.Program
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.core, s.hosts, s.newest = core, hosts, newest
+	return nil
 }
 
 // Started is when the sessions were opened: nothing was seen before that, but what was kept.

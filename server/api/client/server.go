@@ -9,6 +9,7 @@ import (
 type ServerStatus struct {
 	Version    string `json:"version"`
 	Term       uint64 `json:"term"`
+	Standby    bool   `json:"standby"`
 	Recovering bool   `json:"recovering"`
 	Broker     struct {
 		Kind      string `json:"kind"`
