@@ -16,13 +16,19 @@ const interval = 2 * time.Second
 // lateInterval is how often an update that is done looks for hosts that are late: each time it goes through all of them.
 const lateInterval = time.Minute
 
+// restFactor is how many times as long as a round took none follows: while a release rolls each host that tells something asks for one, and each goes through
+// all hosts of the update.
+const restFactor = 4
+
 // Run drives the newest update until the context ends. What goes wrong is reported once, until it is right again or something else goes wrong.
 func (s *Service) Run(ctx context.Context, failed func(error)) {
 	ticker := time.NewTicker(interval)
 	defer ticker.Stop()
 	reported := ""
 	for {
+		begun := time.Now()
 		err := s.Round(ctx)
+		rest := time.NewTimer(restFactor * time.Since(begun))
 		switch {
 		case ctx.Err() != nil:
 			return
@@ -31,6 +37,11 @@ func (s *Service) Run(ctx context.Context, failed func(error)) {
 		case err.Error() != reported:
 			reported = err.Error()
 			failed(fmt.Errorf("updates of agents: %w", err))
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-rest.C:
 		}
 		select {
 		case <-ctx.Done():
