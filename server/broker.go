@@ -14,6 +14,7 @@ import (
 
 	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/runtime/trust"
+	"github.com/tenetcm/tenet/server/authority"
 	"github.com/tenetcm/tenet/server/broker/cluster"
 	"github.com/tenetcm/tenet/server/broker/embedded"
 )
@@ -55,13 +56,27 @@ func (s *Server) openCluster() error {
 		}
 		pool.AddCert(c)
 	}
-	b, err := cluster.Keep(cluster.Config{Endpoints: own, TLS: &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS13}, Credentials: credentials, Report: s.Failed,
+	b, err := cluster.Keep(cluster.Config{Endpoints: own, TLS: &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS13, VerifyConnection: s.noticeBroker}, Credentials: credentials, Report: s.Failed,
 		Authorize: func(host trust.ID, connection string) bool { return s.Hosts.MayConnect(host, connection) }})
 	if err != nil {
 		return err
 	}
 	s.cluster, s.broker, s.agentEndpoints = b, b, endpoints
 	s.onClose(b.Close)
+	return nil
+}
+
+// noticeBroker notes when the certificates of a server of NATS end: nobody else looks at them.
+func (s *Server) noticeBroker(c tls.ConnectionState) error {
+	for _, chain := range c.VerifiedChains {
+		for _, one := range chain {
+			what := "the certificate of NATS at " + c.ServerName
+			if one.IsCA {
+				what = "the CA of NATS at " + c.ServerName
+			}
+			s.Authority.Notice(authority.Expiry{What: what, At: one.NotAfter, Hint: "replace it on all servers of NATS: \"tenet server broker-config\" makes others"})
+		}
+	}
 	return nil
 }
 

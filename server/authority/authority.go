@@ -58,6 +58,7 @@ type Authority struct {
 	chain   atomic.Pointer[trust.Chain]
 	leaves  leaves
 	own     ownCertificate
+	noticed noticed
 }
 
 // Open opens the folder "keys" below a folder. With an empty store, which must be the active one, it makes the keys and the first trust document.

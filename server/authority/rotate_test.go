@@ -195,6 +195,24 @@ func TestExpiring(t *testing.T) {
 	}
 }
 
+// Of what others renew, the newest end counts, and it is told a month before.
+func TestNotice(t *testing.T) {
+	p := newPlace(t)
+	a := p.open()
+	a.Notice(Expiry{What: "a broker", At: noon.Add(40 * 24 * time.Hour), Hint: "renew it"})
+	if list := a.Expiring(); len(list) > 0 {
+		t.Errorf("it is told at once: %v", list)
+	}
+	p.now = noon.Add(11 * 24 * time.Hour)
+	if list := a.Expiring(); len(list) != 1 || list[0].What != "a broker" || list[0].Hint == "" {
+		t.Errorf("nobody is told: %v", list)
+	}
+	a.Notice(Expiry{What: "a broker", At: noon.Add(400 * 24 * time.Hour)})
+	if list := a.Expiring(); len(list) > 0 {
+		t.Errorf("it was renewed, and still %v", list)
+	}
+}
+
 // FuzzRecovery reads whatever somebody types.
 func FuzzRecovery(f *testing.F) {
 	f.Add("tenet-recovery:")
