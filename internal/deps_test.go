@@ -70,7 +70,7 @@ var imports = []struct {
 	// The tree that the front-ends make, and what evaluates it whatever language
 	// it came from.
 	{"lang/syntax", []string{"lang/diag", "lang/expr", "states"}, nil},
-	{"lang/program", []string{"runtime/fault", "lang/diag", "lang/expr", "lang/foreign", "lang/inventory", "lang/site", "lang/syntax", "states"}, nil},
+	{"lang/program", []string{"runtime/fault", "lang/diag", "lang/document", "lang/expr", "lang/foreign", "lang/inventory", "lang/site", "lang/syntax", "rules", "states"}, nil},
 	{"lang/hcl", []string{"runtime/fault", "lang/diag", "lang/expr", "lang/foreign", "lang/syntax", "states"}, nil},
 	{"lang/star", []string{"lang/diag", "lang/expr", "lang/foreign", "lang/sandbox", "lang/syntax", "states"}, []string{"runtime/host"}},
 	// Files of secrets, whoever asks for them: the language does by a function.

@@ -53,6 +53,7 @@ type (
 	Target         = expr.Target
 	VarFile        = expr.VarFile
 	Var            = expr.Var
+	DataFile       = expr.DataFile
 	VariableValue  = expr.VariableValue
 	VariableSource = expr.VariableSource
 	OutputValue    = expr.OutputValue

@@ -4,7 +4,7 @@ package states
 // like: declarations and the roots of references.
 func ReservedNames() []string {
 	return []string{
-		"block", "component", "functions", "handler", "host", "host_group", "inventory",
+		"block", "component", "data", "functions", "handler", "host", "host_group", "inventory",
 		"locals", "moved", "orphan", "output", "role", "rollout", "run", "site", "state",
 		"variable",
 		"each", "fact", "hosts", "local", "param", "result", "secret", "self", "var",

@@ -143,8 +143,10 @@ func (g *schemas) attribute(keyword, name string, in *syntax.Shape) Schema {
 		s = orTemplate(Schema{"anyOf": []any{Schema{"type": "boolean"}, Schema{"type": "integer", "minimum": 1}}})
 	case slices.Contains([]string{"tags", "lock", "roles", "command", "ssh_options"}, name):
 		s = Schema{"anyOf": []any{list, templateSchema()}}
-	case slices.Contains([]string{"source", "description", "timeout", "exists", "missing", "address", "executor", "user", "error_message", "requires_version", "name", "order", "pause", "become_method"}, name):
+	case slices.Contains([]string{"source", "file", "schema", "description", "timeout", "exists", "missing", "address", "executor", "user", "error_message", "requires_version", "name", "order", "pause", "become_method"}, name):
 		s = text
+	case name == "ignore":
+		s = Schema{"type": "array", "items": text}
 	case name == "params" || name == "vars" || name == "retry" || name == "confirm":
 		s = orTemplate(Schema{"type": "object"})
 	}

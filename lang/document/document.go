@@ -2,9 +2,12 @@
 package document
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"path"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -43,6 +46,26 @@ type Field struct {
 	Name  string
 	Range diag.Range // of the name
 	Value *Node
+}
+
+// New makes a document of plain data, as Plain gives it, all of which is at one place. The fields of maps are sorted.
+func New(plain any, at diag.Range) *Node {
+	n := &Node{Range: at}
+	switch v := plain.(type) {
+	case []any:
+		n.Kind = List
+		for _, e := range v {
+			n.Items = append(n.Items, New(e, at))
+		}
+	case map[string]any:
+		n.Kind = Map
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			n.Fields = append(n.Fields, Field{name, at, New(v[name], at)})
+		}
+	default:
+		n.Value = plain
+	}
+	return n
 }
 
 // Field gives the field of a map; nil: there is none.
@@ -129,6 +152,7 @@ func Read(name string, data []byte) (*Node, diag.List) {
 	if f, ok := errors.AsType[*fault](err); ok {
 		d.Range, d.Summary, d.Hint = f.at, f.summary, f.hint
 	}
+	d.Hint = cmp.Or(d.Hint, "look at this place, and at what is before it")
 	var list diag.List
 	list.Add(d)
 	return nil, list

@@ -12,6 +12,7 @@ import (
 	"github.com/BurntSushi/toml"
 	"pgregory.net/rapid"
 
+	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/lang/document"
 )
 
@@ -311,4 +312,19 @@ func checkPlace(t *testing.T, text string, from, to int) {
 	if from < 0 || from > to || to > len(text) {
 		t.Fatalf("%q: a place is %d to %d", text, from, to)
 	}
+}
+
+// What plain data gives is the document that JSON has of it, at one place.
+func TestNew(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		want := values().Draw(t, "value")
+		at := diag.Range{File: "x", Start: diag.Pos{Line: 1, Column: 2, Byte: 1}}
+		n := document.New(want, at)
+		if got := n.Plain(); !reflect.DeepEqual(got, want) {
+			t.Fatalf("%v gives %v", want, got)
+		}
+		if n.Range != at {
+			t.Fatalf("it is at %v", n.Range)
+		}
+	})
 }

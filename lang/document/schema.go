@@ -118,7 +118,8 @@ func (l *schemaLoader) explain(name string, err error) diag.List {
 	if n := l.documents[name]; n != nil {
 		at = n.Range
 	}
-	list.Add(diag.Diagnostic{Summary: fmt.Sprintf("the schema %s cannot be used", name), Detail: strings.ReplaceAll(why.Error(), schemaRoot, "") + ".", Range: at})
+	list.Add(diag.Diagnostic{Summary: fmt.Sprintf("the schema %s cannot be used", name), Detail: strings.ReplaceAll(why.Error(), schemaRoot, "") + ".", Range: at,
+		Hint: "a schema is one of JSON Schema 2020-12 or 7, with all that it refers to in its folder"})
 	return list
 }
 
@@ -131,7 +132,7 @@ func (s *Schema) Check(n *Node) diag.List {
 	}
 	invalid, ok := errors.AsType[*jsonschema.ValidationError](err)
 	if !ok {
-		list.Add(diag.Diagnostic{Summary: fmt.Sprintf("the schema %s cannot be applied", s.name), Detail: err.Error() + ".", Range: n.Range})
+		list.Add(diag.Diagnostic{Summary: fmt.Sprintf("the schema %s cannot be applied", s.name), Detail: err.Error() + ".", Range: n.Range, Hint: "look at the schema"})
 		return list
 	}
 	for _, v := range violations(invalid) {
@@ -205,10 +206,10 @@ func (v violation) diagnostic(n *Node, summary, schema string) diag.Diagnostic {
 	}
 	d := diag.Diagnostic{Summary: text, Range: place}
 	if summary != "" {
-		d.Summary, d.Detail = summary, text+"."
+		d.Summary, d.Detail, d.Hint = summary, text+".", "write it as the draft wants it that the schema names: 2020-12, if it names none"
 	}
 	if schema != "" {
-		d.Detail = "The schema " + v.where + " wants it otherwise."
+		d.Detail, d.Hint = "The schema "+v.where+" wants it otherwise.", "write it as the schema wants it, or change the schema"
 	}
 	return d
 }

@@ -6,6 +6,7 @@ import "sync"
 // them see one version of each file.
 type filesRead struct {
 	texts   firstOf[string]
+	data    firstOf[[]byte] // of documents
 	sources firstOf[map[string]any]
 	trees   firstOf[map[string]any]
 }

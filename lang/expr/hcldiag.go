@@ -212,7 +212,7 @@ func hintFor(d *hcl.Diagnostic) string {
 	case s == "Call to unknown function":
 		return "tenet doc functions lists all functions"
 	case s == "Unknown variable":
-		return "values are named var.NAME, local.NAME, param.NAME, each.key, each.value and fact.NAME"
+		return "values are named var.NAME, local.NAME, data.NAME, param.NAME, each.key, each.value and fact.NAME"
 	case s == "Attribute redefined":
 		return "give it once"
 	case s == "Inconsistent conditional result types":

@@ -108,7 +108,11 @@ func Value(plain any) (cty.Value, error) {
 		}
 		return cty.StringVal(p), nil
 	case json.Number:
-		return cty.ParseNumberVal(p.String())
+		v, err := cty.ParseNumberVal(p.String())
+		if err == nil && isTooLarge(v.AsBigFloat()) {
+			err = errTooLarge
+		}
+		return v, err
 	case int:
 		return cty.NumberIntVal(int64(p)), nil
 	case int64:

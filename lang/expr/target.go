@@ -48,6 +48,8 @@ type Target struct {
 	Review bool
 	// Vars are single values; later ones win.
 	Vars []Var
+	// Data replaces documents of the site's own data; later ones win.
+	Data []DataFile
 	// LastOutputs gives the outputs of a host as they were recorded last, by name. Nil: none were.
 	LastOutputs func(host string) (map[string]states.Output, error)
 	// HostFacts gives facts of the hosts that the site declares. Nil: naming one is an error.
@@ -68,6 +70,13 @@ type HookRun struct {
 // VarFile is the text of a file of variable values.
 type VarFile struct {
 	Name string // as the user named it; ".json" at its end makes it JSON
+	Data []byte
+}
+
+// DataFile is the text of a document in the place of that of data "NAME".
+type DataFile struct {
+	Name string // of the data
+	File string // as the user named it
 	Data []byte
 }
 

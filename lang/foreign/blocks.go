@@ -12,7 +12,6 @@ func blocksOfTasks() []Word {
 		{Name: "module", Of: terraform, Write: `write component "NAME" { source = "./DIR" }, with its inputs in vars = { … }`},
 		{Name: "provider", Of: terraform, Write: "leave it out: the types of parts are built in"},
 		{Name: "terraform", Of: terraform, Write: `leave it out, or write site { requires_version = ">= 1.2" }`},
-		{Name: "data", Of: terraform, Write: "what is known about the host is a value: fact.os.id; tenet facts lists all; the text of a file is read(PATH)"},
 		{Name: "dynamic", Of: terraform, On: "part", Write: "write each block out; many parts of one kind are made with for_each"},
 		{Name: "lifecycle", Of: terraform, On: "part", Write: "leave it out: a part is changed in place, and removed only with ensure = \"absent\""},
 		{Name: "provisioner", Of: terraform, On: "part", Write: `leave it out; a program is run by a part of its own: command "NAME" { argv = ["PROGRAM", "ARGUMENT"] }`},

@@ -19,7 +19,6 @@ func Values() []Word {
 	add(terraform, "leave it out: paths are relative to the file's directory, as in read(\"FILE\")", "path")
 	add(terraform, "leave it out; what differs between uses of a site is a variable: variable \"NAME\" {}", "terraform")
 	add(terraform, "write component.NAME.OUTPUT", "module")
-	add(terraform, "what is known about the host is fact.NAME: tenet facts lists all; a file of the site is read(PATH)", "data")
 	add(terraform, "write for_each, and each.key in place of the number", "count")
 	add(terraform, "write TYPE.LABEL, or TYPE[\"any label\"]", "resource")
 

@@ -137,7 +137,10 @@ func (d *decoder) wrongLabels(b *syntax.Block, want int) {
 	switch {
 	case len(b.Labels) > want:
 		hint := "leave it out"
-		if want > 0 {
+		switch {
+		case b.Type == "data": // Terraform's has two
+			hint = `data is a document of the site: data "NAME" { file = "…" }; what is known about the host is fact.NAME: tenet facts lists all`
+		case want > 0:
 			hint = "give one label"
 		}
 		d.errorAt(b.LabelRanges[want], hint, "%s has one label too many", b.Type)

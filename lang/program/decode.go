@@ -51,6 +51,8 @@ func (d *decoder) contents(b *syntax.Body, file string) {
 			}
 		case "locals":
 			d.locals(sub)
+		case "data":
+			d.data(sub)
 		default:
 			d.declaration(sub, file)
 		}

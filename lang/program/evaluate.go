@@ -121,11 +121,16 @@ func newEvaluator(of *evaluation, p *Program, prefix string) *evaluator {
 }
 
 // expandAll finds the instances of all declarations, those of components
-// included, and evaluates all locals and outputs.
+// included, and evaluates all locals, data and outputs.
 func (e *evaluator) expandAll() {
 	for _, name := range e.site.locals.Names() {
 		if _, has := e.site.locals.Of(name, e.hostRoles()); has {
 			e.local(name)
+		}
+	}
+	for _, name := range e.site.data.Names() {
+		if _, has := e.site.data.Of(name, e.hostRoles()); has {
+			e.data(name)
 		}
 	}
 	for _, d := range e.ownDeclarations() {

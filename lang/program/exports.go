@@ -281,7 +281,7 @@ func stepInHost(t hcl2.Traversal) int {
 	switch {
 	case !linked: // of a for expression
 		return 1
-	case kind == "var" || kind == "local" || kind == "param" || kind == "each":
+	case kind == "var" || kind == "local" || kind == "data" || kind == "param" || kind == "each":
 		return 1
 	case kind == "component" && len(t) > 1:
 		if _, index := t[1].(hcl2.TraverseIndex); index {

@@ -27,7 +27,7 @@ type expressions struct {
 	parts  expr.Parts
 	// component gives the outputs of a component.
 	component func(name string) cty.Value
-	// visiting are the locals and components that are being evaluated,
+	// visiting are the locals, data and components that are being evaluated,
 	// outermost first.
 	visiting []string
 	scripts  *scriptState // nil: there are no scripts, or they have run
@@ -141,7 +141,7 @@ func (e *expressions) provide(n *syntax.Need) bool {
 	v, ok := e.root.Variables[name]
 	if !ok {
 		switch n.Kind {
-		case "var", "local":
+		case "var", "local", "data":
 			v = e.declaredValue(n)
 		case "fact":
 			v = e.fact(n)
@@ -159,15 +159,18 @@ func (e *expressions) provide(n *syntax.Need) bool {
 	return v.IsKnown() || expr.IsWithheld(v) || expr.IsDeferred(v)
 }
 
-// declaredValue gives a variable or local that has no value yet: variables have theirs from the
+// declaredValue gives a variable, a local or data that has no value yet: variables have theirs from the
 // start, as far as the host has them.
 func (e *expressions) declaredValue(n *syntax.Need) cty.Value {
 	if err := e.ownerError(n.Kind, n.Name); err != nil {
 		e.list.Add(diag.Diagnose(err, rangeOf(n.Src)))
 		return cty.DynamicVal
 	}
-	if n.Kind == "local" {
+	switch n.Kind {
+	case "local":
 		return e.local(n.Name)
+	case "data":
+		return e.data(n.Name)
 	}
 	return cty.DynamicVal
 }
@@ -195,16 +198,22 @@ func (e *expressions) varying(n *syntax.Need) cty.Value {
 
 // local evaluates a local of the host once, and gives its value.
 func (e *expressions) local(name string) cty.Value {
-	key := "local." + name
+	return e.once("local."+name, func() cty.Value {
+		l, _ := e.site.locals.Of(name, e.hostRoles())
+		return e.deferrableValue(l.expr, e.root)
+	})
+}
+
+// once evaluates what others name by a key the first time that is asked for.
+func (e *expressions) once(key string, evaluate func() cty.Value) cty.Value {
 	if v, ok := e.root.Variables[key]; ok {
 		return v
 	}
-	l, _ := e.site.locals.Of(name, e.hostRoles())
 	if e.reportCycle(key) {
 		return cty.DynamicVal
 	}
 	e.visiting = append(e.visiting, key)
-	v := e.deferrableValue(l.expr, e.root)
+	v := evaluate()
 	e.visiting = e.visiting[:len(e.visiting)-1]
 	e.root.Variables[key] = v
 	return v
@@ -224,7 +233,7 @@ func (e *expressions) reportCycle(key string) bool {
 		if a.File < b.File || a.File == b.File && a.Start.Byte < b.Start.Byte {
 			first = i
 		}
-		if strings.HasPrefix(name, "component.") {
+		if !strings.HasPrefix(name, "local.") {
 			what = "values"
 		}
 	}
@@ -242,11 +251,15 @@ func (e *expressions) reportCycle(key string) bool {
 	return true
 }
 
-// placeOf is where a local or a component is declared.
+// placeOf is where a local, data or a component is declared.
 func (e *expressions) placeOf(key string) diag.Range {
 	if name, ok := strings.CutPrefix(key, "local."); ok {
 		l, _ := e.site.locals.Of(name, e.hostRoles())
 		return rangeOf(l.src)
+	}
+	if name, ok := strings.CutPrefix(key, "data."); ok {
+		d, _ := e.site.data.Of(name, e.hostRoles())
+		return rangeOf(d.src)
 	}
 	return rangeOf(e.declarationOf(key).src)
 }

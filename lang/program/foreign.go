@@ -146,10 +146,13 @@ func (w *walker) fillNames(root, next, hint string) string {
 	return hint
 }
 
-// declares reports whether the site has a variable or local of that name.
+// declares reports whether the site has a variable, a local or data of that name.
 func (w *walker) declares(kind, name string) bool {
-	if kind == "var" {
+	switch kind {
+	case "var":
 		return w.site.variables.Has(name)
+	case "data":
+		return w.site.data.Has(name)
 	}
 	return w.site.locals.Has(name)
 }
@@ -157,7 +160,7 @@ func (w *walker) declares(kind, name string) bool {
 // candidates lists what is declared under a name that was written without its kind.
 func (w *walker) candidates(name string) []string {
 	var found []string
-	for _, kind := range []string{"var", "local"} {
+	for _, kind := range []string{"var", "local", "data"} {
 		if w.declares(kind, name) {
 			found = append(found, kind+"."+name)
 		}

@@ -17,7 +17,7 @@ import (
 )
 
 // linker finds what the names in expressions mean. It rewrites "var.a.b" to a
-// variable named "var.a" with the rest as it is, and likewise local, param,
+// variable named "var.a" with the rest as it is, and likewise local, data, param,
 // each and fact; a reference becomes a variable named like its address. So
 // an evaluation provides exactly the values that are used, each under one
 // name, however many others there are; and all references have one type.
@@ -32,10 +32,11 @@ type linker struct {
 	visitedTemplates map[string]bool // template files that lint has looked into
 	templates        *expr.Files     // those that lint reads
 	localsLinked     map[*local]bool
+	dataLinked       map[*dataDecl]bool
 }
 
 func newLinker(p *Program, quiet bool) *linker {
-	return &linker{site: p, quiet: quiet, arithmetic: expr.NewArithmetic(), localsLinked: map[*local]bool{}}
+	return &linker{site: p, quiet: quiet, arithmetic: expr.NewArithmetic(), localsLinked: map[*local]bool{}, dataLinked: map[*dataDecl]bool{}}
 }
 
 // scope is where an expression stands.
@@ -93,6 +94,11 @@ func (l *linker) references() {
 	for _, name := range l.site.locals.Names() {
 		for _, x := range l.site.locals.All(name) {
 			l.local(x)
+		}
+	}
+	for _, name := range l.site.data.Names() {
+		for _, x := range l.site.data.All(name) {
+			l.data(x)
 		}
 	}
 	for _, name := range l.site.outputs.Names() {
@@ -314,12 +320,12 @@ func (w *walker) traversal(n *hclsyntax.ScopeTraversalExpr) {
 		w.errorAt(n.SrcRange, fmt.Sprintf("%s cannot refer to %s", in, root), "write the value itself; functions may be used")
 		return
 	}
-	if root != "var" && root != "local" {
+	if root != "var" && root != "local" && root != "data" {
 		name, _ := stepName(n.Traversal, 1)
 		w.needsLate(strings.TrimSuffix(root+"."+name, "."), n.SrcRange)
 	}
 	switch root {
-	case "var", "local", "param", "each", "fact", "host":
+	case "var", "local", "data", "param", "each", "fact", "host":
 		w.value(n, root)
 	default:
 		if w.output(n) {

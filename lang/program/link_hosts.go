@@ -62,10 +62,21 @@ func (l *linker) local(x *local) {
 	}
 }
 
+// data links the expressions of data, once.
+func (l *linker) data(x *dataDecl) {
+	if l.dataLinked[x] {
+		return
+	}
+	l.dataLinked[x] = true
+	before := len(l.list)
+	defer func() { addCalls(l.list, before, x.calls) }()
+	l.attributes(l.scopeOf(x.role), x.attributes()...)
+}
+
 // hostValue links a value that hosts may use; false: they may not.
 func (w *walker) hostValue(n *hclsyntax.ScopeTraversalExpr, root string) bool {
 	switch root {
-	case "var", "local", "each":
+	case "var", "local", "data", "each":
 	default:
 		what := root
 		if name, ok := stepName(n.Traversal, 1); ok {
@@ -110,6 +121,8 @@ func (f *lateFinder) isOfRoles(except expr.Roles) bool {
 		switch root, name, _ := strings.Cut(key, "."); root {
 		case "local":
 			owners = f.site.locals.Owners(name)
+		case "data":
+			owners = f.site.data.Owners(name)
 		case "var":
 			owners = f.site.variables.Owners(name)
 		}
@@ -150,7 +163,7 @@ func (w *walker) lateCall(n *hclsyntax.FunctionCallExpr) {
 	}
 }
 
-// lateFinder looks through variables and locals for what hosts may not use.
+// lateFinder looks through variables, locals and data for what hosts may not use.
 type lateFinder struct {
 	*linker
 	visited   map[string]bool
@@ -169,6 +182,13 @@ func (f *lateFinder) need(root, name string) {
 		for _, x := range f.site.locals.All(name) {
 			f.local(x)
 			f.lookInto(x.expr)
+		}
+	case "data":
+		for _, x := range f.site.data.All(name) {
+			f.data(x)
+			for _, a := range x.attributes() {
+				f.lookInto(a.Expr)
+			}
 		}
 	case "var":
 		f.variables = append(f.variables, name)

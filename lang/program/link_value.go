@@ -29,6 +29,8 @@ func (w *walker) value(n *hclsyntax.ScopeTraversalExpr, root string) {
 		names, found = w.site.variables.Names(), w.site.variables.Has(name)
 	case "local":
 		names, found = w.site.locals.Names(), w.site.locals.Has(name)
+	case "data":
+		names, found = w.site.data.Names(), w.site.data.Has(name)
 	case "fact":
 		found = true
 	case "host":
@@ -71,6 +73,8 @@ func undeclaredHint(root, name string, names []string) string {
 		return fmt.Sprintf("declare it: variable %q { … }", name)
 	case "local":
 		return fmt.Sprintf("declare it: locals { %s = … }", name)
+	case "data":
+		return fmt.Sprintf("declare it: data %q { file = … }; what is known about the host is fact.NAME", name)
 	case "role":
 		return fmt.Sprintf("declare it: role %q { … }", name)
 	case "host":

@@ -41,7 +41,7 @@ func (w *walker) lint(n hclsyntax.Node) {
 
 var (
 	valueName = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`^(var|local|fact|each|param)\.([A-Za-z_][\w-]*)[\w.-]*$`)
+		return regexp.MustCompile(`^(var|local|data|fact|each|param)\.([A-Za-z_][\w-]*)[\w.-]*$`)
 	})
 	mustache = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`\{\{-?\s*([A-Za-z_]\w*)(?:\.(\w+))?(?:\.\w+)*\s*(?:\|[^}]*)?-?\}\}`)
@@ -52,7 +52,7 @@ var (
 )
 
 var hclTemplate = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`\$\{\s*((?:var|local|fact|each|param|host)\.\w+)[^}]*\}`)
+	return regexp.MustCompile(`\$\{\s*((?:var|local|data|fact|each|param|host)\.\w+)[^}]*\}`)
 })
 
 // lintLiteral warns of templates of HCL in a script's text, where they have
@@ -77,7 +77,7 @@ func (l *linker) lintLiteral(n *hclsyntax.LiteralValueExpr) {
 func (w *walker) quotedValue(n *hclsyntax.TemplateExpr) {
 	text := plainText(n)
 	switch root, _, _ := strings.Cut(text, "."); root {
-	case "var", "local", "fact", "each", "param":
+	case "var", "local", "data", "fact", "each", "param":
 	default:
 		return
 	}
@@ -86,7 +86,7 @@ func (w *walker) quotedValue(n *hclsyntax.TemplateExpr) {
 		return
 	}
 	switch kind, name := m[1], m[2]; kind {
-	case "var", "local":
+	case "var", "local", "data":
 		if !w.declares(kind, name) {
 			return
 		}
@@ -137,7 +137,7 @@ func (w *walker) jinjaName(root, next string) string {
 	case "var", "local", "param":
 		w.site.uses.count(w.scope, root, next)
 		return "write ${" + whole + "}"
-	case "fact", "each":
+	case "data", "fact", "each":
 		return "write ${" + whole + "}"
 	}
 	if meant := w.candidates(root); len(meant) > 0 {

@@ -70,6 +70,8 @@ type Program struct {
 	byBase         expr.Declared[*declaration]
 	variables      expr.Declared[*variable]
 	locals         expr.Declared[*local]
+	data           expr.Declared[*dataDecl]
+	documents      *documentCache
 	values         []valueFile // vars.hcl and *.auto.hcl
 	outputs        expr.Declared[*output]
 	roles          map[string]*role
@@ -121,7 +123,7 @@ func parseDirectory(dir *Directory, o Options, from *Program) (*Program, diag.Li
 	if dir.Registry != nil {
 		o.Registry = dir.Registry
 	}
-	p := &Program{dir: dir, options: o, shapes: syntax.NewShapes(o.Registry), inventoryCache: &inventoryCache{},
+	p := &Program{dir: dir, options: o, shapes: syntax.NewShapes(o.Registry), inventoryCache: &inventoryCache{}, documents: &documentCache{},
 		roles: map[string]*role{}, components: from.components}
 	p.ancestors = append(from.ancestors[:len(from.ancestors):len(from.ancestors)], dir.Name)
 	p.names = expr.NewNamespace(func(name string) bool { return o.Registry.Lookup(name) != nil })

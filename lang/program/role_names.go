@@ -47,7 +47,7 @@ func (e *evaluator) ownDeclarations() []*declaration {
 	return e.own
 }
 
-// ownerError says that only roles that the host does not have declare a variable or local; nil if
+// ownerError says that only roles that the host does not have declare a variable, a local or data; nil if
 // that is not so.
 func (e *expressions) ownerError(kind, name string) error {
 	var owners []string
@@ -56,6 +56,8 @@ func (e *expressions) ownerError(kind, name string) error {
 		owners = e.site.variables.Owners(name)
 	case "local":
 		owners = e.site.locals.Owners(name)
+	case "data":
+		owners = e.site.data.Owners(name)
 	}
 	if len(owners) == 0 || slices.ContainsFunc(owners, e.hostRoles().Has) {
 		return nil
@@ -107,6 +109,9 @@ func (p *Program) conflicts(roles expr.Roles) []nameConflict {
 	}
 	for _, pair := range p.locals.Conflicts(roles) {
 		out = append(out, nameConflict{"local." + pair[0].name, conflicting{pair[0].role, rangeOf(pair[0].src)}, conflicting{pair[1].role, rangeOf(pair[1].src)}})
+	}
+	for _, pair := range p.data.Conflicts(roles) {
+		out = append(out, nameConflict{"data." + pair[0].name, conflicting{pair[0].role, rangeOf(pair[0].src)}, conflicting{pair[1].role, rangeOf(pair[1].src)}})
 	}
 	for _, pair := range p.outputs.Conflicts(roles) {
 		out = append(out, nameConflict{"output." + pair[0].Name, conflicting{pair[0].role, pair[0].Range}, conflicting{pair[1].role, pair[1].Range}})

@@ -75,6 +75,7 @@ func (e preparation) begin(need bool) {
 		}
 		e.reportTwice()
 		e.variables.evaluate()
+		e.reportUndeclaredData()
 		e.shareHosts()
 		return
 	}
@@ -83,6 +84,7 @@ func (e preparation) begin(need bool) {
 	}
 	e.runScripts(false)
 	e.reportTwice()
+	e.reportUndeclaredData()
 }
 
 // shareHosts lets expressions share what they ask of all hosts with other evaluations.
@@ -105,7 +107,7 @@ func (e preparation) takeInventory() {
 // reparse makes a program of the same sources that has nothing but its variables:
 // linking rewrites expressions, so that each evaluation needs its own.
 func (p *Program) reparse(list *diag.List) *Program {
-	q := &Program{dir: p.dir, options: p.options, shapes: p.shapes, inventoryCache: p.inventoryCache, names: emptyProgram(p).names,
+	q := &Program{dir: p.dir, options: p.options, shapes: p.shapes, inventoryCache: p.inventoryCache, documents: p.documents, names: emptyProgram(p).names,
 		components: maps.Clone(p.components), ancestors: p.ancestors, roles: map[string]*role{}}
 	d := &decoder{shapes: q.shapes, site: q}
 	for _, src := range p.dir.Sources {

@@ -62,6 +62,22 @@ func (e preparation) declareVariable(b *syntax.Block) {
 	e.variables.validate(v)
 }
 
+// Data declares data of a script. What it is made of may be known later only: then so is its value.
+func (w *world) Data(b *syntax.Block) (cty.Value, diag.List) {
+	e := w.e
+	before, first := len(e.list), e.site.data.First(b.Labels[0])
+	d := &decoder{shapes: e.site.shapes, site: e.site}
+	d.data(b)
+	e.list.Add(d.list...)
+	v := cty.DynamicVal
+	if own := e.site.data.First(b.Labels[0]); own != nil && first == nil && !d.list.HasErrors() && own.isLiteral() {
+		v = e.data(own.name)
+	}
+	list := slices.Clone(e.list[before:])
+	e.list = e.list[:before]
+	return v, list
+}
+
 // levels are in the order of their precedence.
 func levels() []string {
 	return []string{expr.LevelDefault, expr.LevelSite, expr.LevelComponent, expr.LevelRole, expr.LevelGroup, expr.LevelHost,

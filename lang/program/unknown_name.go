@@ -14,7 +14,7 @@ import (
 // unknownRoot reports a name that stands for nothing, with what is most likely
 // meant.
 func (w *walker) unknownRoot(n *hclsyntax.ScopeTraversalExpr, root string) {
-	known := []string{"var", "local", "param", "each", "fact", "host", "state", "handler", "run", "block", "component", "self"}
+	known := []string{"var", "local", "data", "param", "each", "fact", "host", "state", "handler", "run", "block", "component", "self"}
 	if w.foreignRoot(n, root) {
 		return
 	}
@@ -38,11 +38,11 @@ func (w *walker) unknownRoot(n *hclsyntax.ScopeTraversalExpr, root string) {
 			hint += fmt.Sprintf(" Text stands in quotes: %q", root)
 		}
 	case hint == "" && w.texts > 0:
-		hint = "values are named var.NAME, local.NAME, param.NAME, each.key, each.value and fact.NAME; $${ stands for a literal ${"
+		hint = "values are named var.NAME, local.NAME, data.NAME, param.NAME, each.key, each.value and fact.NAME; $${ stands for a literal ${"
 	case len(n.Traversal) == 1 && hint == "":
 		hint = fmt.Sprintf("put text in quotes: %q", root)
 	case hint == "":
-		hint = "values are named var.NAME, local.NAME, param.NAME, each.key, each.value and fact.NAME"
+		hint = "values are named var.NAME, local.NAME, data.NAME, param.NAME, each.key, each.value and fact.NAME"
 	}
 	w.errorAt(n.SrcRange, fmt.Sprintf("there is nothing named %q", root), hint)
 }

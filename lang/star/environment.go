@@ -20,7 +20,7 @@ import (
 func deferredFunctions() []string { return []string{"hosts", "secret"} }
 
 // namespaces are names with attributes.
-func namespaces() []string { return []string{"fact", "host", "local", "var"} }
+func namespaces() []string { return []string{"data", "fact", "host", "local", "var"} }
 
 // predeclaredNames lists all names that a script may use beside Starlark's own.
 func predeclaredNames(registry *states.Registry) []string {
@@ -85,8 +85,8 @@ func (r *run) environment() starlark.StringDict {
 	return env
 }
 
-// namespace is fact, host, var or local: its attributes are values. host can be
-// called, too: it declares one.
+// namespace is data, fact, host, var or local: its attributes are values. data and host can be
+// called, too: they declare one.
 type namespace struct {
 	run  *run
 	name string
@@ -127,7 +127,7 @@ func (n *namespace) AttrNames() []string {
 func (n *namespace) Attr(name string) (starlark.Value, error) {
 	r := n.run
 	what := n.name + "." + name
-	if n.name == "local" {
+	if n.name == "local" || n.name == "data" {
 		return r.traversal(what, cty.DynamicVal, n.name, name), nil
 	}
 	if n.name == "host" && !slices.Contains(n.AttrNames(), name) {
@@ -144,12 +144,15 @@ func (n *namespace) Attr(name string) (starlark.Value, error) {
 	return value, err
 }
 
-// CallInternal is host(NAME, …).
+// CallInternal is host(NAME, …) or data(NAME, …).
 func (n *namespace) CallInternal(_ *starlark.Thread, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
-	if n.name != "host" {
-		return nil, &diag.HintError{Message: n.name + " is no function", Hint: fmt.Sprintf("write %s.NAME", n.name)}
+	switch n.name {
+	case "host":
+		return labelledBlock("host")(n.run, n.run.call(), args, kwargs)
+	case "data":
+		return declareData(n.run, n.run.call(), args, kwargs)
 	}
-	return labelledBlock("host")(n.run, n.run.call(), args, kwargs)
+	return nil, &diag.HintError{Message: n.name + " is no function", Hint: fmt.Sprintf("write %s.NAME", n.name)}
 }
 
 // object is a dict whose keys are attributes too: fact.os.id.

@@ -31,6 +31,7 @@ func registry() *states.Registry {
 // world is one in which variables have their defaults, and no fact is known.
 type world struct{}
 
+func (world) Data(*syntax.Block) (cty.Value, diag.List) { return cty.DynamicVal, nil }
 func (world) Variable(b *syntax.Block) (cty.Value, diag.List) {
 	v, _ := b.Body.Attribute("default").Expr.Value(nil)
 	return v, nil

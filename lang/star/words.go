@@ -260,15 +260,22 @@ func module(m *states.Module) word {
 // sources names the files of the attributes that take one from the directory of
 // the scripts, since a script names them from its own.
 func sources(f *file, m *states.Module, kwargs []starlark.Tuple) []starlark.Tuple {
+	return fromSite(f, kwargs, func(name string) bool {
+		a := m.Attribute(name)
+		return a != nil && a.Kind.FromSite()
+	})
+}
+
+// fromSite is sources for any arguments.
+func fromSite(f *file, kwargs []starlark.Tuple, isFile func(name string) bool) []starlark.Tuple {
 	dir := path.Dir(f.rel)
 	if dir == "." {
 		return kwargs
 	}
 	out := slices.Clone(kwargs)
 	for i, pair := range out {
-		a := m.Attribute(string(pair[0].(starlark.String)))
 		name, ok := starlark.AsString(pair[1])
-		if a != nil && a.Kind.FromSite() && ok {
+		if ok && isFile(string(pair[0].(starlark.String))) {
 			out[i] = starlark.Tuple{pair[0], starlark.String(relative(dir, name))}
 		}
 	}

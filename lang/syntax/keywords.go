@@ -26,7 +26,7 @@ type AttributeDoc struct {
 // KeywordDocs describes the keywords of the language, in the order in which they are
 // best read.
 func KeywordDocs() []KeywordDoc {
-	return slices.Concat(stateKeywords(), groupKeywords(), valueKeywords(), hostKeywords(), fleetKeywords())
+	return slices.Concat(stateKeywords(), groupKeywords(), valueKeywords(), siteKeywords(), hostKeywords(), fleetKeywords())
 }
 
 func stateKeywords() []KeywordDoc {
@@ -198,6 +198,30 @@ directory "home" {
   path = local.home
 }
 `},
+		{Name: "data", Usage: `data "NAME" { … }`,
+			Doc: "A document that people edit, or a value: data.NAME. It is read and checked for each host, whether something uses it or not; --data NAME=FILE replaces it for one command.",
+			Attributes: []AttributeDoc{
+				{"file", "string or source", "The document: its path from the directory of the site or component, with .yml, .yaml, .json or .toml at the end. A field $schema at its top level is no part of the value."},
+				{"value", "any", "The value itself, in the place of a file. It must be known before anything runs."},
+				{"schema", "string or source", "The file of a JSON Schema (2020-12 or 7) that it has to fit. Without one, the $schema of the document counts if that is a path, from the document's folder."},
+				{"ignore", "list of strings", "What is left out where data is compared: literally, each a selector such as \"switches[name].comment\"."}},
+			Example: `data "network" {
+  file   = "network.yml"
+  schema = "network.schema.json"
+}
+
+file "/etc/vlans" {
+  content = join("", [for v in data.network.vlans : "${v.id} ${v.name}\n"])
+}
+`,
+			Files: map[string]string{
+				"network.yml":         "vlans:\n  - {id: 10, name: office}\n  - {id: 20, name: guests}\n",
+				"network.schema.json": `{"type": "object", "required": ["vlans"], "properties": {"vlans": {"type": "array"}}}` + "\n"}},
+	}
+}
+
+func siteKeywords() []KeywordDoc {
+	return []KeywordDoc{
 		{Name: "output", Usage: `output "NAME" { … }`,
 			Doc: "What a component hands to who uses it: component.NAME.OUTPUT. At the top level of a site with hosts, or in a role, what a host hands to others: hosts(PATTERN)[…].outputs.NAME.",
 			Attributes: []AttributeDoc{

@@ -42,7 +42,7 @@ type Requests struct {
 
 // Script is what one file declares: a body of the shape of a site's file.
 // Blocks in it may hold their parts as a function, see Block.Generate.
-// Variables are not in it: World.Variable has them.
+// Variables and data are not in it: World.Variable and World.Data have them.
 type Script struct {
 	Name string // the file
 	Body *Body
@@ -58,6 +58,9 @@ type World interface {
 	// Variable declares a variable, as a block of type "variable" does, and
 	// gives its value; unknown where it has none yet.
 	Variable(b *Block) (cty.Value, diag.List)
+	// Data declares data, as a block of type "data" does, and gives its value;
+	// unknown where something in it is not written as it is.
+	Data(b *Block) (cty.Value, diag.List)
 	// Value gives the value of kind "var" (a variable that another language
 	// declares), "fact" (a top-level fact) or "host" (name, labels or vars).
 	// Unknown: it is not known yet. Sensitive values carry their mark.

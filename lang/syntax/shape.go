@@ -27,7 +27,7 @@ func (s *Shape) Word() string {
 // Shapes are the kinds of bodies of the language.
 type Shapes struct {
 	Root, State, Handler, Run, Block, Inner, Part, TopPart     *Shape
-	Site, Variable, Validation, Locals, Param, Guard           *Shape
+	Site, Variable, Validation, Locals, Data, Param, Guard     *Shape
 	Retry, Confirm                                             *Shape
 	Component, Role, Host, HostGroup, Output, Moved, Functions *Shape
 	Inventory, Rollout, Stage, Hook, Window                    *Shape
@@ -47,6 +47,7 @@ func NewShapes(registry *states.Registry) *Shapes {
 		Attributes: []string{"default", "description", "export", "merge", "nullable", "sensitive", "type"}}
 	s.Validation = &Shape{What: "a validation", Attributes: []string{"condition", "error_message"}}
 	s.Locals = &Shape{What: "locals"}
+	s.Data = &Shape{What: "data", Attributes: []string{"file", "ignore", "schema", "value"}}
 	s.Param = &Shape{What: "a param", Attributes: []string{"default", "description", "type"}, Refs: []string{"type"}}
 	s.Guard = &Shape{What: "a guard", Attributes: []string{"command", "exists", "missing", "would_change"}, Refs: []string{"would_change"}}
 	s.Retry = &Shape{What: "retry", Attributes: expr.RetryNames()}
@@ -83,10 +84,10 @@ func NewShapes(registry *states.Registry) *Shapes {
 	s.Functions = &Shape{What: "functions", Attributes: []string{"source"}}
 	s.Inner = &Shape{What: "a block's rescue or always", Parts: true, Blocks: map[string]int{"state": 1, "handler": 1, "run": 1, "block": 1, "component": 1}}
 	s.Root = &Shape{What: "a site", Parts: true,
-		Blocks: map[string]int{"site": 0, "variable": 1, "locals": 0, "state": 1, "handler": 1, "run": 1, "block": 1, "component": 1,
+		Blocks: map[string]int{"site": 0, "variable": 1, "locals": 0, "data": 1, "state": 1, "handler": 1, "run": 1, "block": 1, "component": 1,
 			"role": 1, "host": 1, "host_group": 1, "inventory": 0, "rollout": 0, "output": 1, "moved": 0, "functions": 1}}
 	s.Role = &Shape{What: "a role", Parts: true, Attributes: []string{"roles", "vars"},
-		Blocks: map[string]int{"variable": 1, "locals": 0, "state": 1, "handler": 1, "run": 1, "block": 1, "component": 1, "output": 1}}
+		Blocks: map[string]int{"variable": 1, "locals": 0, "data": 1, "state": 1, "handler": 1, "run": 1, "block": 1, "component": 1, "output": 1}}
 	return s
 }
 
@@ -128,6 +129,8 @@ func (s *Shapes) BlockOf(in *Shape, word string) (inside *Shape, labels int) {
 		inside = s.Validation
 	case "locals":
 		inside = s.Locals
+	case "data":
+		inside = s.Data
 	case "state":
 		inside = s.State
 	case "handler":

@@ -100,7 +100,7 @@ func (a *Attribute) Range() hcl2.Range { return a.Expr.Range() }
 
 // Need is a value that an expression uses.
 type Need struct {
-	Kind  string // "var", "local", "fact", "ref", "result" or "varying"
+	Kind  string // "var", "local", "data", "fact", "ref", "result" or "varying"
 	Name  string
 	Ref   states.Ref
 	Value cty.Value // of a result: what stands for it until the host knows it
