@@ -32,6 +32,9 @@ type deployCmd struct {
 
 // Run uploads a site, and has the server deploy it.
 func (cmd *deployCmd) Run(ctx runContext, s *client) error {
+	if len(s.globals.Data) > 0 {
+		return usage("put the document into the site", "--data is for one command, and a server holds a site for longer")
+	}
 	if cmd.Plan && cmd.Approve {
 		return usage("leave one out", "--plan waits for a start, and --approve for another person's approval")
 	}

@@ -137,7 +137,7 @@ func (c *hookCheck) refusal() error {
 	}
 	hint := "put that right, and apply again"
 	if c.isSavedPlan {
-		hint = "give apply the --var and --var-file that the plan was made with, and with -i the site that has these states; or plan again"
+		hint = "give apply the --var, --var-file and --data that the plan was made with, and with -i the site that has these states; or plan again"
 	}
 	return newStatus(exitSite, fmt.Errorf("the hooks of the rollout cannot run on %s, and nothing was done%s", strings.Join(names, ", "), why), hint)
 }

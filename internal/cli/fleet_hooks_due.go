@@ -120,7 +120,7 @@ func (r *hookRunner) settle(ctx context.Context, id string) error {
 		}
 		right := "put that right"
 		if isSiteWrong {
-			right += " (--var and --var-file give values that hooks need)"
+			right += " (--var, --var-file and --data give values that hooks need)"
 		}
 		return newStatus(code, fmt.Errorf("what execution %s has left is due still, and nothing else was done: %w", id, err),
 			right+" and apply the site again; tenet status "+id+" tells what is due, and tenet clean "+id+" forgets it")
@@ -156,8 +156,8 @@ func (v *fleetRun) hintDue() {
 		return
 	}
 	with := ""
-	if len(v.globals.Var)+len(v.globals.VarFile) > 0 {
-		with = ", with the same --var and --var-file"
+	if v.globals.giveValues() {
+		with = ", with the same --var, --var-file and --data"
 	}
 	for _, h := range v.brokenHooks {
 		if v.globals.Quiet { // nothing was told of it
@@ -174,8 +174,8 @@ func (v *fleetRun) hintDue() {
 // resumeDue does first what is due of the execution that goes on: by its site, as that is now.
 func (v *fleetRun) resumeDue(ctx context.Context) error {
 	if v.resumes == nil || len(v.resumes.DueHooks()) == 0 {
-		if len(v.globals.Var)+len(v.globals.VarFile) > 0 {
-			return usage("leave them out", "--var and --var-file are for hooks that are due, and the execution has left none")
+		if v.globals.giveValues() {
+			return usage("leave them out", "--var, --var-file and --data are for hooks that are due, and the execution has left none")
 		}
 		return nil
 	}

@@ -64,8 +64,8 @@ func (s *client) preparePlannedHooks(ctx context.Context, v *fleetRun, plan *pla
 				rollout.Stages[i].BeforeEach, rollout.Stages[i].AfterEach = nil, nil
 			}
 		}
-		if len(s.globals.Var)+len(s.globals.VarFile) > 0 {
-			return usage("give them to tenet plan -o FILE", "--var and --var-file are for hooks, and none runs around these hosts")
+		if s.globals.giveValues() {
+			return usage("give them to tenet plan -o FILE", "--var, --var-file and --data are for hooks, and none runs around these hosts")
 		}
 		return nil
 	}

@@ -98,8 +98,8 @@ func (v *fleetRun) saveAll(ctx context.Context, w *planfile.FleetWriter, path, o
 	v.notePlan(text)
 	if failed < len(v.hosts) && v.runsHooks(v.rollout) {
 		hooks := "Hooks of the rollout run when they are carried out, by the site as it is at that time."
-		if len(v.globals.Var)+len(v.globals.VarFile) > 0 {
-			hooks += " Give apply the same --var and --var-file."
+		if v.globals.giveValues() {
+			hooks += " Give apply the same --var, --var-file and --data."
 		}
 		v.notePlan(hooks)
 	}

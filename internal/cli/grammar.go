@@ -50,7 +50,7 @@ type commands struct {
 	Secret      secretCmd      `cmd:"" flags:"identity json" help:"Keep the secrets of a site, encrypted."`
 	Login       loginCmd       `cmd:"" flags:"json quiet" help:"Log in to a server."`
 	Logout      logoutCmd      `cmd:"" flags:"quiet" help:"Log out from the server."`
-	Deploy      deployCmd      `cmd:"" flags:"@values json quiet" help:"Have the server hold a site as what its hosts are to be."`
+	Deploy      deployCmd      `cmd:"" flags:"var var-file json quiet" help:"Have the server hold a site as what its hosts are to be."`
 	Deployments deploymentsCmd `cmd:"" flags:"json quiet" help:"Look at deployments, approve, pause and end them."`
 	Rollback    rollbackCmd    `cmd:"" flags:"json quiet" help:"Bring hosts of the server back to a former revision, and pin them."`
 	Unpin       unpinCmd       `cmd:"" flags:"json quiet" help:"Let hosts of the server follow what is deployed again."`
@@ -74,6 +74,7 @@ type Globals struct {
 	Exclude     []string      `help:"Leave out what has this address, and all that requires it." placeholder:"ADDR" sep:"none" group:"selection"`
 	Var         []string      `help:"Give a variable a value." placeholder:"NAME=VALUE" sep:"none" group:"values"`
 	VarFile     []string      `help:"Give variables values from a file." placeholder:"FILE" sep:"none" group:"values"`
+	Data        []string      `help:"Take the document of data from this file." placeholder:"NAME=FILE" sep:"none" group:"values"`
 	Facts       string        `name:"facts" help:"Take the facts from a JSON file, in place of this machine's." placeholder:"FILE" group:"values"`
 	Identity    []string      `name:"identity" help:"Open secrets with the private key in this file." placeholder:"FILE" sep:"none" group:"values"`
 	EvalTimeout time.Duration `help:"How long the evaluation of a site may take." default:"10s" placeholder:"DURATION" group:"values"`
@@ -89,6 +90,9 @@ type Globals struct {
 	Version versionFlag `help:"Show the version." group:"output"`
 	Verbose bool        `short:"v" help:"Print what stays as it is, too." group:"output"`
 }
+
+// giveValues reports whether any of the flags gives a value to what a site declares.
+func (g *Globals) giveValues() bool { return len(g.Var)+len(g.VarFile)+len(g.Data) > 0 }
 
 // newParser makes the parser of a command line. Where its first word is a command, the parser
 // knows no other one: to build it for all of them takes longer than many commands do.

@@ -46,7 +46,7 @@ func printHelp(options kong.HelpOptions, ctx *kong.Context) error {
 func flagSets() map[string]string {
 	return map[string]string{
 		"@selection": "limit tags target exclude",
-		"@values":    "var var-file",
+		"@values":    "var var-file data",
 		"@hosts":     "limit inventory forks ask-become-pass json quiet verbose",
 		"@records":   "limit inventory ask-become-pass state-dir json verbose",
 	}

@@ -28,7 +28,7 @@ type inputs struct {
 	dirs   map[string]fileState // directories that were opened, by their paths
 	files  map[inputFile]fileState
 	facts  map[string]factValue
-	values lang.Target // those of variables
+	values lang.Target // those of variables and data
 	origin string
 }
 
@@ -155,9 +155,9 @@ func (in *inputs) recordTarget(c *site) {
 	c.Target.Inventory = func(ctx context.Context, argv []string) ([]byte, error) { in.refuse(); return inventory(ctx, argv) }
 }
 
-// valuesOf leaves of a target what gives variables their values.
+// valuesOf leaves of a target what gives variables and data their values.
 func valuesOf(t lang.Target) lang.Target {
-	return lang.Target{Environment: maps.Clone(t.Environment), VarFiles: t.VarFiles, Vars: t.Vars}
+	return lang.Target{Environment: maps.Clone(t.Environment), VarFiles: t.VarFiles, Vars: t.Vars, Data: t.Data}
 }
 
 // same reports whether all inputs are as they were: those that now is made of, and those that

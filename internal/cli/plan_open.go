@@ -112,7 +112,7 @@ func (s *client) plannedJob(ctx context.Context, plan *planfile.Plan, file strin
 func (s *client) onlySaved(several bool) error {
 	var allowed []string
 	if several {
-		allowed = []string{"limit", "var", "var-file"}
+		allowed = []string{"limit", "var", "var-file", "data"}
 	}
 	return s.onlySite("a saved plan", "give it to tenet plan -o FILE", allowed...)
 }
@@ -125,7 +125,7 @@ func (s *client) onlySite(what, hint string, allowed ...string) error {
 		given bool
 	}{
 		{"limit", g.Limit != ""}, {"tags", len(g.Tags) > 0}, {"target", len(g.Target) > 0}, {"exclude", len(g.Exclude) > 0},
-		{"var", len(g.Var) > 0}, {"var-file", len(g.VarFile) > 0}, {"facts", g.Facts != ""},
+		{"var", len(g.Var) > 0}, {"var-file", len(g.VarFile) > 0}, {"data", len(g.Data) > 0}, {"facts", g.Facts != ""},
 	} {
 		if f.given && !slices.Contains(allowed, f.name) {
 			return usage(hint, "--%s says what is planned, and this is %s", f.name, what)

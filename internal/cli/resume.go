@@ -97,7 +97,7 @@ func (s *client) mayResume(cmd *applyCmd, hosts bool) error {
 	}
 	var allowed []string
 	if hosts { // what hooks have left due may need variables: resumeDue knows
-		allowed = []string{"limit", "var", "var-file"}
+		allowed = []string{"limit", "var", "var-file", "data"}
 	}
 	return s.onlySite("a run that goes on as it was begun", "apply the site for that", allowed...)
 }

@@ -203,6 +203,11 @@ func (c *site) source(file string) ([]byte, bool) {
 			return f.Data, true
 		}
 	}
+	for _, f := range c.Target.Data {
+		if f.File == file {
+			return f.Data, true
+		}
+	}
 	return c.Source(file)
 }
 

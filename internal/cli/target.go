@@ -42,7 +42,24 @@ func (s *client) target(h host.Host) (lang.Target, error) {
 		}
 		t.Vars = append(t.Vars, lang.Var{Name: name, Value: value})
 	}
-	return t, nil
+	t.Data, err = readData(s.globals.Data)
+	return t, err
+}
+
+// readData reads the files of --data.
+func readData(entries []string) (files []lang.DataFile, err error) {
+	for _, entry := range entries {
+		name, file, ok := strings.Cut(entry, "=")
+		if !ok || name == "" || file == "" {
+			return nil, usage("write --data NAME=FILE", "--data %s: there is no name, or no file", strconv.Quote(entry))
+		}
+		data, err := os.ReadFile(file)
+		if err != nil {
+			return nil, usage("", "--data: %w", err)
+		}
+		files = append(files, lang.DataFile{Name: name, File: file, Data: data})
+	}
+	return files, nil
 }
 
 // facts are the machine's, or those of --facts.

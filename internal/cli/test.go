@@ -108,7 +108,7 @@ func sumText(all []testcase.Tested) string {
 func (s *client) withoutTarget() error {
 	g := s.globals
 	for flag, given := range map[string]bool{
-		"--var": len(g.Var) > 0, "--var-file": len(g.VarFile) > 0, "--facts": g.Facts != "", "--root": g.Root != "",
+		"--var": len(g.Var) > 0, "--var-file": len(g.VarFile) > 0, "--data": len(g.Data) > 0, "--facts": g.Facts != "", "--root": g.Root != "",
 		"--target": len(g.Target) > 0, "--tags": len(g.Tags) > 0, "--exclude": len(g.Exclude) > 0, "--state-dir": g.StateDir != "",
 		"--limit": g.Limit != "",
 	} {
