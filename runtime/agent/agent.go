@@ -78,17 +78,19 @@ type Options struct {
 // Agent is the agent of one host.
 type Agent struct {
 	Options
-	start    time.Time
-	folders  []folder
-	stream   *stream
-	held     assignmentFolder
-	acceptor *channel.Acceptor
-	teller   *teller
-	keeper   *keeper
-	requests *requestLog
-	updater  *updater
-	restart  func() // ends Run, so that another program can follow
-	isTrial  bool   // see Try
+	start   time.Time
+	folders []folder
+	stream  *stream
+	held    assignmentFolder
+	// converged has the assignments that the host was brought to last.
+	converged assignmentFolder
+	acceptor  *channel.Acceptor
+	teller    *teller
+	keeper    *keeper
+	requests  *requestLog
+	updater   *updater
+	restart   func() // ends Run, so that another program can follow
+	isTrial   bool   // see Try
 
 	telling  chan struct{} // facts are to be told again
 	numbers  sync.Mutex    // held while a number of what is signed is taken
@@ -126,7 +128,7 @@ func New(o Options) (*Agent, error) {
 
 // openRecords opens what is durable, and takes up what is held.
 func (a *Agent) openRecords() error {
-	for _, name := range []string{"", "held", "stream"} {
+	for _, name := range []string{"", "held", "stream", "converged"} {
 		f, err := a.open(filepath.Join(a.Dir, name))
 		if err != nil {
 			return err
@@ -145,8 +147,12 @@ func (a *Agent) openRecords() error {
 			return err
 		}
 	}
-	a.held = assignmentFolder{a.folders[1]}
+	a.held, a.converged = assignmentFolder{a.folders[1]}, assignmentFolder{a.folders[3]}
 	assigned, err := a.held.load(a.Identity.ID())
+	if err != nil {
+		return err
+	}
+	converged, err := a.converged.load(a.Identity.ID())
 	if err != nil {
 		return err
 	}
@@ -168,13 +174,10 @@ func (a *Agent) openRecords() error {
 		Program: a.Program, Trial: a.isTrial, Spoken: spoken}
 	a.updater = &updater{agent: a, wake: make(chan struct{}, 1)}
 	a.teller = &teller{agent: a, wake: make(chan struct{}, 1)}
-	tried, err := openAttempts(a.folders[0])
-	if err != nil {
-		return err
-	}
-	a.keeper = newKeeper(a, tried)
-	for _, one := range assigned {
+	a.keeper = newKeeper(a)
+	for site, one := range assigned {
 		a.keeper.want(one)
+		a.keeper.sites[site].converged = converged[site]
 	}
 	return nil
 }

@@ -2,7 +2,9 @@ package agent
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"strings"
 
 	"github.com/tenetcm/tenet/runtime/agent/held"
@@ -49,6 +51,14 @@ func (h assignmentFolder) read(name string) (*control.Assigned, error) {
 		return nil, err
 	}
 	return a, a.Check()
+}
+
+// remove removes the assignment of a site, if there is one.
+func (h assignmentFolder) remove(site string) error {
+	if err := h.folder.Remove(held.Name(site)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return h.folder.Sync()
 }
 
 // keep makes an assignment durable in the place of the one that its site had.

@@ -9,6 +9,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -125,6 +126,9 @@ func (a *Agent) sweepSealed(dir string) error {
 		used[one.Bundle.SHA256.String()] = true
 	}
 	a.mu.Unlock()
+	for _, one := range a.keeper.goneBackTo() {
+		used[one.Bundle.SHA256.String()] = true
+	}
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return err
@@ -275,9 +279,7 @@ func (a *Agent) Files(ctx context.Context, was journal.Status) (fs.FS, error) {
 	if !ok || !strings.HasPrefix(was.Execution, executionPrefix) {
 		return nil, nil
 	}
-	want := a.assigned(func(one *control.Assigned) bool {
-		return strings.HasPrefix(trust.DigestOf(one.Signed.Content).String(), digest)
-	})
+	want := a.assigned(digest)
 	if want == nil {
 		return nil, nil
 	}
@@ -288,66 +290,28 @@ func (a *Agent) Files(ctx context.Context, was journal.Status) (fs.FS, error) {
 	return b.Files, nil
 }
 
-// assigned finds an assignment that is held.
-func (a *Agent) assigned(is func(*control.Assigned) bool) *control.Assigned {
+// assigned finds an assignment that is held, or that the host was brought to last, by the begin of the digest of what was signed; nil: it is neither.
+func (a *Agent) assigned(digest string) *control.Assigned {
+	list := a.keeper.goneBackTo()
 	a.mu.Lock()
-	defer a.mu.Unlock()
-	for _, one := range a.core.Held {
-		if is(one) {
+	list = append(list, slices.Collect(maps.Values(a.core.Held))...)
+	a.mu.Unlock()
+	for _, one := range list {
+		if strings.HasPrefix(trust.DigestOf(one.Signed.Content).String(), digest) {
 			return one
 		}
 	}
 	return nil
 }
 
-// resume goes on with a run of the agent's that a reboot, or the end of the process, has interrupted.
-func (k *keeper) resume(ctx context.Context) error {
-	a := k.agent
-	status, err := a.Machine.Status(ctx, "")
-	if err != nil {
-		if _, nothing := errors.AsType[*machine.NothingError](err); nothing {
-			return nil
+// goneBackTo lists what the host was brought to last, and can be gone back to.
+func (k *keeper) goneBackTo() (list []*control.Assigned) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, s := range k.sites {
+		if s.converged != nil {
+			list = append(list, s.converged)
 		}
-		return err
 	}
-	if status.Status == nil {
-		return nil
-	}
-	if !strings.HasPrefix(status.Execution, executionPrefix) {
-		return k.resumeOther(ctx, status.Status)
-	}
-	digest, _, _ := strings.Cut(strings.TrimPrefix(status.Execution, executionPrefix), "-")
-	want := a.assigned(func(one *control.Assigned) bool {
-		return strings.HasPrefix(trust.DigestOf(one.Signed.Content).String(), digest)
-	})
-	if err := k.tellRest(ctx, status.Status, want); err != nil {
-		a.Log(fmt.Errorf("what the run %s has done cannot be told: %w", status.Run, err))
-	}
-	if want == nil || status.State == journal.Done { // if something else is wanted since, that is brought about anew
-		return nil
-	}
-	t := &turn{keeper: k, agent: a, want: want}
-	started := a.Clock().UTC()
-	event, begun := a.teller.observe(status.Site, want, started)
-	result, err := a.Machine.Resume(ctx, machine.Resumption{Run: machine.RunRef{ID: status.Run}, Execution: status.Execution, Keeper: true}, machine.Observer{
-		Event: event, Started: func(s machine.Started) { begun(s.Run) },
-	})
-	if result != nil && result.Run == "" && err == nil {
-		return nil // there was nothing to go on with
-	}
-	if err := t.ended(status.Run, started, result, err); err != nil {
-		return fmt.Errorf("the run %s that was interrupted: %w", status.Run, err)
-	}
-	return nil
-}
-
-// resumeOther goes on with a run that somebody else has begun by this agent, and that has had the host start anew.
-func (k *keeper) resumeOther(ctx context.Context, was *journal.Status) error {
-	if was.State != journal.Rebooting {
-		return nil
-	}
-	if _, err := k.agent.Machine.Resume(ctx, machine.Resumption{Run: machine.RunRef{ID: was.Run}, Keeper: true}, machine.Observer{}); err != nil {
-		return fmt.Errorf("the run %s that has had this host start anew: %w", was.Run, err)
-	}
-	return nil
+	return list
 }

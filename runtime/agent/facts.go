@@ -27,6 +27,9 @@ func (a *Agent) tellFacts(ctx context.Context) {
 		if err != nil && ctx.Err() == nil {
 			a.Log(fmt.Errorf("the facts of this host: %w", err))
 		}
+		if told != (trust.Digest{}) && told != digest {
+			a.keeper.look() // the site may depend on them
+		}
 		told = digest
 		timer := time.NewTimer(factsEvery)
 		select {

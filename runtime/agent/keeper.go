@@ -1,17 +1,16 @@
 package agent
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
-	"fmt"
+	"errors"
 	"maps"
-	"math/rand/v2"
 	"slices"
 	"sync"
 	"time"
 
 	"github.com/tenetcm/tenet/runtime/control"
+	"github.com/tenetcm/tenet/runtime/reconcile"
 )
 
 // keeper keeps the host as each of its sites wants it: sites take turns.
@@ -21,75 +20,63 @@ type keeper struct {
 	// turning is held while the host is looked at or changed.
 	turning sync.Mutex
 
-	mu       sync.Mutex
-	sites    map[string]*siteLoop
-	attempts *attempts
+	mu    sync.Mutex
+	sites map[string]*siteLoop
 }
 
-// siteLoop is how far the host is with one site. Its fields are the keeper's to change.
+// siteLoop is the loop of one site.
 type siteLoop struct {
+	keeper  *keeper
 	site    string
-	want    *control.Assigned          // the newest
-	due     time.Time                  // when its turn is, by this process's clock; zero: at once
-	applied bool                       // this assignment was carried out once
-	attempt int                        // how often it has failed since the last success
-	help    bool                       // nothing is applied until something else is wanted
-	told    control.Loop               // last
-	run     *control.Run               // that has ended last, as it was told; nil: none has in this process
-	outputs *control.Outputs           // that were told last; nil: none were
-	given   map[string]json.RawMessage // to other hosts, in this process
+	loop    *reconcile.Loop // nil: it is not open yet. Set and used by the keeper's turns alone
+	options reconcile.Options
+	values  map[string]json.RawMessage // that the last plan or apply gives to other hosts. Likewise
+
+	// The keeper's mu is held for these.
+	want      *control.Assigned // the newest
+	known     *control.Assigned // that the loop was told of
+	converged *control.Assigned // that can be gone back to; nil: none
+	look      bool              // the host is to be looked at soon
+	pause     time.Time         // nothing is done before
+	told      control.Loop      // last
+	run       *control.Run      // that has ended last, as it was told; nil: none has in this process
+	outputs   *control.Outputs  // that were told last; nil: none were
+	given     map[string]json.RawMessage
 }
 
-// Defaults, and limits of the loop.
 const (
-	defaultPoll = 30 * time.Minute
-	defaultBase = 10 * time.Second
-	maxBackoff  = 30 * time.Minute
-	maxAttempts = 8
-	maxRounds   = 3
-	// laterBackoff is the number of failures that what could not be tried waits like.
-	laterBackoff = 2
-	blockedFor   = time.Minute
-	deadline     = time.Hour
+	// askEvery is how often it is looked whether somebody has asked to try again.
+	askEvery = 5 * time.Second
+	// pauseBroken is how long nothing is done after records of a loop could not be written or read.
+	pauseBroken = 10 * time.Second
 )
 
-func newKeeper(a *Agent, kept *attempts) *keeper {
-	return &keeper{agent: a, wake: make(chan struct{}, 1), sites: map[string]*siteLoop{}, attempts: kept}
+func newKeeper(a *Agent) *keeper {
+	return &keeper{agent: a, wake: make(chan struct{}, 1), sites: map[string]*siteLoop{}}
 }
+
+// loops has where loops stand.
+func (k *keeper) loops() *reconcile.Folder { return reconcile.In(k.agent.StateDir) }
 
 // want takes an assignment up.
 func (k *keeper) want(a *control.Assigned) {
 	k.mu.Lock()
 	s := k.sites[a.Site]
 	if s == nil {
-		s = &siteLoop{site: a.Site}
+		s = &siteLoop{keeper: k, site: a.Site, options: reconcile.Options{Poll: k.agent.Poll, Backoff: k.agent.RetryBase}}
 		k.sites[a.Site] = s
 	}
-	// What brings about the same is nothing new: its attempts go on being counted.
-	if s.want == nil || s.want.Identity != a.Identity || s.want.Absent != a.Absent {
-		s.applied, s.attempt = false, k.attempts.count(a)
-		s.help = s.attempt >= maxAttempts
-	}
-	s.want, s.due = a, time.Time{}
+	s.want, s.pause = a, time.Time{}
 	k.mu.Unlock()
-	select {
-	case k.wake <- struct{}{}:
-	default:
-	}
+	k.signal()
 }
 
 // run gives sites their turns until the context ends.
 func (k *keeper) run(ctx context.Context) {
 	k.turning.Lock()
-	err := k.resume(ctx)
+	k.begin(ctx)
 	k.turning.Unlock()
-	if err != nil && ctx.Err() == nil {
-		k.agent.Log(err)
-	}
 	for ctx.Err() == nil {
-		if err := k.again(); err != nil {
-			k.agent.Log(err)
-		}
 		s, in := k.next()
 		if s == nil || in > 0 {
 			timer := time.NewTimer(min(in, askEvery))
@@ -103,22 +90,64 @@ func (k *keeper) run(ctx context.Context) {
 		}
 		k.turn(ctx, s)
 	}
+	k.turning.Lock()
+	defer k.turning.Unlock()
+	for _, s := range k.all() {
+		if s.loop != nil {
+			if err := s.loop.Close(); err != nil {
+				k.agent.Log(err)
+			}
+		}
+	}
+}
+
+// begin takes up what a former process has left.
+func (k *keeper) begin(ctx context.Context) {
+	for _, s := range k.all() {
+		if err := s.open(); err != nil {
+			k.agent.Log(err)
+		}
+	}
+	if err := k.resume(ctx); err != nil && ctx.Err() == nil {
+		k.agent.Log(err)
+	}
+}
+
+// all lists the loops, by their sites.
+func (k *keeper) all() []*siteLoop {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	var list []*siteLoop
+	for _, site := range slices.Sorted(maps.Keys(k.sites)) {
+		list = append(list, k.sites[site])
+	}
+	return list
 }
 
 // next gives the site whose turn is next, and when that is.
-func (k *keeper) next() (*siteLoop, time.Duration) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	var first *siteLoop
-	for _, s := range k.sites {
-		if first == nil || s.due.Before(first.due) || s.due.Equal(first.due) && s.site < first.site {
-			first = s
+func (k *keeper) next() (first *siteLoop, in time.Duration) {
+	for _, s := range k.all() {
+		if left, ok := s.left(); ok && (first == nil || left < in) {
+			first, in = s, left
 		}
 	}
 	if first == nil {
-		return nil, time.Hour
+		in = askEvery
 	}
-	return first, time.Until(first.due)
+	return first, in
+}
+
+// left tells how long it is until the site's turn; false: there is none.
+func (s *siteLoop) left() (time.Duration, bool) {
+	k := s.keeper
+	k.mu.Lock()
+	isNew, pause := s.known != s.want || s.look, time.Until(s.pause)
+	k.mu.Unlock()
+	if isNew {
+		return max(pause, 0), true
+	}
+	next := s.loop.Next()
+	return max(next.Sub(k.agent.Clock()), pause, 0), !next.IsZero()
 }
 
 // turn does what a site wants now.
@@ -128,96 +157,131 @@ func (k *keeper) turn(ctx context.Context, s *siteLoop) {
 	if ctx.Err() != nil {
 		return
 	}
-	k.mu.Lock()
-	want, round := s.want, *s
-	k.mu.Unlock()
-	t := &turn{keeper: k, agent: k.agent, want: want, applied: round.applied, attempt: round.attempt, help: round.help}
-	next := t.take(ctx)
-	if ctx.Err() != nil { // it begins anew with the next process, and whoever has ended this one says nothing of what is wanted
-		t.attempt = round.attempt
-	}
-	if err := k.count(want, t.attempt); err != nil {
-		k.agent.Log(err) // it counts until the next turn
+	err := s.take()
+	if err == nil {
+		err = s.loop.Turn(ctx)
 	}
 	if ctx.Err() != nil {
 		return
 	}
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	same := s.want.Identity == want.Identity && s.want.Absent == want.Absent
-	if same {
-		s.applied, s.attempt, s.help = t.applied, t.attempt, t.help
+	if err == nil && s.loop.State().Phase == reconcile.Gone {
+		err = k.forget(s)
 	}
-	if s.want != want { // something is wanted since: its turn is at once
-		return
+	if err != nil {
+		k.agent.Log(err)
+		k.mu.Lock()
+		s.pause = time.Now().Add(pauseBroken)
+		k.mu.Unlock()
 	}
-	if t.gone {
-		delete(k.sites, s.site)
-		return
-	}
-	s.due = time.Now().Add(next)
 }
 
-// count makes durable how often something was tried.
-func (k *keeper) count(want *control.Assigned, attempt int) error {
+// forget ends the loop of a site that is absent. The absence stays held: nothing that was signed before it counts again.
+func (k *keeper) forget(s *siteLoop) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if err := k.attempts.set(want, attempt); err != nil {
-		return fmt.Errorf("an attempt cannot be counted: %w", err)
+	if s.known != s.want { // something is wanted since
+		return nil
+	}
+	delete(k.sites, s.site)
+	return errors.Join(s.loop.Close(), k.loops().Remove(s.site), k.agent.converged.remove(s.site))
+}
+
+// open takes the loop up where it was.
+func (s *siteLoop) open() (err error) {
+	if s.loop != nil {
+		return nil
+	}
+	a := s.keeper.agent
+	s.loop, err = reconcile.Open(reconcile.Config{Site: s.site, Options: s.options, Work: s, Folder: s.keeper.loops(), Clock: a.Clock,
+		Tell: func(t reconcile.Transition) { s.say(t.State) }})
+	if err != nil {
+		s.loop = nil
+		return err
 	}
 	return nil
 }
 
-// ended notes a run that has ended.
+// take tells the loop what is wanted.
+func (s *siteLoop) take() error {
+	if err := s.open(); err != nil {
+		return err
+	}
+	k := s.keeper
+	k.mu.Lock()
+	want, isKnown, look := s.want, s.known == s.want, s.look
+	s.look = false
+	k.mu.Unlock()
+	if look {
+		s.loop.Look()
+	}
+	if isKnown {
+		return nil
+	}
+	if err := s.loop.Want(targetOf(want), s.options); err != nil {
+		return err
+	}
+	k.mu.Lock()
+	s.known = want
+	k.mu.Unlock()
+	s.say(s.loop.State()) // of one that goes on where it was, nothing else may be told for long
+	return nil
+}
+
+// look has the host looked at soon, since its facts have changed.
+func (k *keeper) look() {
+	for _, s := range k.all() {
+		k.mu.Lock()
+		s.look = true
+		k.mu.Unlock()
+	}
+	k.signal()
+}
+
+// signal has the keeper look whose turn it is.
+func (k *keeper) signal() {
+	select {
+	case k.wake <- struct{}{}:
+	default:
+	}
+}
+
+// ended notes a run that has ended, and tells of it.
 func (k *keeper) ended(r *control.Run) {
 	k.mu.Lock()
-	defer k.mu.Unlock()
 	if s := k.sites[r.Site]; s != nil {
 		s.run = r
 	}
+	k.mu.Unlock()
+	k.agent.teller.tell(control.Item{Run: r})
 }
 
 // repeat tells again how things stand: what was told of it before may have been lost.
 func (k *keeper) repeat() {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	for _, site := range slices.Sorted(maps.Keys(k.sites)) {
-		s := k.sites[site]
-		if s.run != nil {
-			k.agent.teller.tell(control.Item{Run: s.run})
+	for _, s := range k.all() {
+		k.mu.Lock()
+		run, outputs, told := s.run, s.outputs, s.told
+		k.mu.Unlock()
+		if run != nil {
+			k.agent.teller.tell(control.Item{Run: run})
 		}
-		if s.outputs != nil {
-			k.agent.teller.tell(control.Item{Outputs: s.outputs})
+		if outputs != nil {
+			k.agent.teller.tell(control.Item{Outputs: outputs})
 		}
-		if l := s.told; l.Site != "" {
-			k.agent.teller.tell(control.Item{Loop: &l})
+		if told.Site != "" {
+			k.agent.teller.tell(control.Item{Loop: &told})
 		}
 	}
 }
 
-// say tells where the loop of a site stands.
-func (k *keeper) say(want *control.Assigned, l control.Loop) {
+// say tells where the loop of a site stands, unless that was told.
+func (s *siteLoop) say(state reconcile.State) {
+	k := s.keeper
+	l := s.standing(state)
 	k.mu.Lock()
-	s := k.sites[l.Site]
-	known := s != nil && s.told == l
-	if s != nil {
-		s.told = l
-	}
+	isKnown := s.told == l
+	s.told = l
 	k.mu.Unlock()
-	if !known {
-		k.show(want, &l)
+	if !isKnown {
 		k.agent.teller.tell(control.Item{Loop: &l})
 	}
-}
-
-// backoff gives how long to wait after some failures: full jitter, growing.
-func (k *keeper) backoff(attempt int) time.Duration {
-	limit := min(cmp.Or(k.agent.RetryBase, defaultBase)<<min(attempt, 20), maxBackoff)
-	return limit/10 + rand.N(limit)
-}
-
-// poll gives how long to wait until the host is looked at again.
-func (k *keeper) poll() time.Duration {
-	d := cmp.Or(k.agent.Poll, defaultPoll)
-	return d*9/10 + rand.N(d/5+1)
 }

@@ -11,37 +11,41 @@ import (
 	"github.com/tenetcm/tenet/runtime/control"
 	"github.com/tenetcm/tenet/runtime/journal"
 	"github.com/tenetcm/tenet/runtime/machine"
+	"github.com/tenetcm/tenet/runtime/reconcile"
 	"github.com/tenetcm/tenet/runtime/trust"
 )
 
-// A run that was interrupted goes on with the next start, if what it was begun for is held still, and is told of; one of somebody else is left alone.
+// The loop's run that was interrupted goes on with the next start, and is told of; any other one is left alone.
 func TestInterruptedRunGoesOn(t *testing.T) {
-	for name, held := range map[string]bool{"held": true, "no longer held": false} {
+	for name, isOwn := range map[string]bool{"the loop's": true, "another one": false} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := newWorld(t)
-				w.mustStart()
+				w.machine.hang = true
 				w.assign("shop", "1")
+				w.mustStart()
 				w.wait(time.Minute)
-				execution := executionOf(w.agent.core.Held["shop"])
+				execution := w.machine.execution
 				w.end()
-				if !held {
+				w.machine.hang = false
+				if !isOwn {
 					execution = executionPrefix + strings.Repeat("0", 16) + "-abcdefgh"
 				}
 				w.machine.pending = &machine.Status{Status: &journal.Status{Run: "00000009", Execution: execution, Site: "shop", State: journal.Interrupted}}
 				w.mustStart()
 				w.wait(time.Minute)
 				w.end()
-				if got := strings.Join(w.machine.resumed, " "); held && got != "00000009" || !held && got != "" {
+				if got := strings.Join(w.machine.resumed, " "); isOwn && got != "00000009" || !isOwn && got != "" {
 					t.Errorf("it goes on with %q", got)
 				}
 				known := false
 				for _, i := range w.told() {
 					known = known || i.Run != nil && i.Run.Run == "00000009" && !i.Run.Ended.IsZero()
 				}
-				if known != held {
+				if known != isOwn {
 					t.Errorf("the server knows of the run: %v", known)
 				}
+				w.expectConverged("shop", "1", w.host.Targets["shop"].Position)
 			})
 		})
 	}
@@ -65,14 +69,19 @@ func TestAttemptsOutliveTheAgent(t *testing.T) {
 			w.disk = w.disk.kill()
 			w.end()
 		}
-		if w.machine.runs != maxAttempts {
-			t.Errorf("it was tried %d times", w.machine.runs)
-		}
 		w.machine.began = nil
 		w.mustStart()
-		w.wait(2 * time.Hour)
-		if l := w.loop("shop"); l.Phase != control.PhaseHelp || w.machine.runs != maxAttempts {
+		w.wait(12 * time.Hour)
+		// What the end of the process has cut short was done again.
+		runs := reconcile.DefaultAttempts + 3
+		if l := w.loop("shop"); l.Phase != control.PhaseHelp || w.machine.runs != runs {
 			t.Errorf("after %d attempts the server knows %+v", w.machine.runs, l)
+		}
+		w.end()
+		w.mustStart()
+		w.wait(12 * time.Hour)
+		if w.machine.runs != runs {
+			t.Errorf("it is tried again after a start: %d times", w.machine.runs)
 		}
 		w.assign("shop", "2")
 		w.wait(time.Minute)
@@ -81,8 +90,8 @@ func TestAttemptsOutliveTheAgent(t *testing.T) {
 		w.machine.mu.Unlock()
 		w.wait(2 * time.Hour)
 		w.expectConverged("shop", "2", w.host.Targets["shop"].Position)
-		if n := len(w.agent.keeper.attempts.sites); n != 0 {
-			t.Errorf("%d sites have attempts that count", n)
+		if l := w.loop("shop"); l.Attempt != 0 {
+			t.Errorf("the server knows of attempts: %+v", l)
 		}
 		w.end()
 	})
@@ -93,7 +102,7 @@ func TestStoppedApplyDoesNotCount(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		w.assign("shop", "1")
-		for range maxAttempts + 2 {
+		for range reconcile.DefaultAttempts + 2 {
 			begun := make(chan struct{}, 1)
 			w.machine.began = func(string) { begun <- struct{}{} }
 			w.machine.hang = true

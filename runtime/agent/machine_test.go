@@ -15,18 +15,19 @@ type fakeMachine struct {
 	machine.Machine
 	world *world
 
-	mu      sync.Mutex
-	applied map[string]string
-	facts   map[string]any
-	applies int
-	runs    int
-	fail    error           // of applies
-	pending *machine.Status // of a run that was interrupted
-	resumed []string
-	began   func(site string)
-	hang    bool           // applies end with their context
-	events  []states.Event // that an apply begins with
-	log     []states.Event // of the newest run
+	mu        sync.Mutex
+	applied   map[string]string
+	facts     map[string]any
+	applies   int
+	runs      int
+	fail      error           // of applies
+	pending   *machine.Status // of a run that was interrupted
+	resumed   []string
+	began     func(site string)
+	hang      bool           // applies end with their context
+	execution string         // of the last apply
+	events    []states.Event // that an apply begins with
+	log       []states.Event // of the newest run
 }
 
 func (m *fakeMachine) version(site string) string {
@@ -70,6 +71,7 @@ func (m *fakeMachine) Apply(ctx context.Context, j *machine.Job, o machine.Obser
 	}
 	m.mu.Lock()
 	m.runs++
+	m.execution = j.Execution
 	run, fail, began := fmt.Sprintf("%08d", m.runs), m.fail, m.began
 	m.mu.Unlock()
 	o.TellStarted(machine.Started{Run: run})

@@ -13,7 +13,7 @@ import (
 )
 
 // give notes what a run or plan gives to other hosts. What is sensitive stays here: a server would see it.
-func (t *turn) give(r *machine.Result) error {
+func (s *siteLoop) give(r *machine.Result) error {
 	if r == nil {
 		return nil
 	}
@@ -25,10 +25,10 @@ func (t *turn) give(r *machine.Result) error {
 		if err != nil {
 			return fmt.Errorf("the output %s: %w", name, err)
 		}
-		if t.outputs == nil {
-			t.outputs = map[string]json.RawMessage{}
+		if s.values == nil {
+			s.values = map[string]json.RawMessage{}
 		}
-		t.outputs[name] = data
+		s.values[name] = data
 	}
 	return nil
 }

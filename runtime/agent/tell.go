@@ -114,21 +114,6 @@ func (t *teller) flush() bool {
 	return true
 }
 
-// observe gives what is told of a run while it goes on.
-func (t *teller) observe(site string, want *control.Assigned, started time.Time) (event func(states.Event), begun func(run string)) {
-	run := ""
-	begun = func(id string) {
-		run = id
-		t.tell(control.Item{Run: &control.Run{Site: site, Run: id, Position: want.Position, Revision: want.Revision, Started: started}})
-	}
-	event = func(ev states.Event) {
-		if run != "" { // else it is a plan's
-			t.event(site, run, ev)
-		}
-	}
-	return event, begun
-}
-
 // event tells an event of a run. One that is no JSON cannot be told.
 func (t *teller) event(site, run string, ev states.Event) {
 	if data, err := json.Marshal(ev); err == nil {

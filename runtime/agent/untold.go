@@ -3,6 +3,10 @@ package agent
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/tenetcm/tenet/runtime/control"
 	"github.com/tenetcm/tenet/runtime/journal"
@@ -10,9 +14,54 @@ import (
 	"github.com/tenetcm/tenet/states"
 )
 
+// resume takes up what a former process was in the midst of: it tells what that has not told. Runs of the agent's own are gone on with by their loops.
+func (k *keeper) resume(ctx context.Context) error {
+	a := k.agent
+	status, err := a.Machine.Status(ctx, "")
+	if err != nil {
+		if _, nothing := errors.AsType[*machine.NothingError](err); nothing {
+			return nil
+		}
+		return err
+	}
+	if status.Status == nil {
+		return nil
+	}
+	if !strings.HasPrefix(status.Execution, executionPrefix) {
+		return k.resumeOther(ctx, status.Status)
+	}
+	digest, _, _ := strings.Cut(strings.TrimPrefix(status.Execution, executionPrefix), "-")
+	if err := k.tellRest(ctx, status.Status, a.assigned(digest), k.goesOn(status.Execution)); err != nil {
+		return fmt.Errorf("what the run %s has done cannot be told: %w", status.Run, err)
+	}
+	return nil
+}
+
+// goesOn tells whether a loop is in the midst of an execution.
+func (k *keeper) goesOn(execution string) bool {
+	return slices.ContainsFunc(k.all(), func(s *siteLoop) bool {
+		if s.loop == nil {
+			return false
+		}
+		state := s.loop.State()
+		return state.Execution == execution && !state.Phase.IsRest()
+	})
+}
+
+// resumeOther goes on with a run that somebody else has begun by this agent, and that has had the host start anew.
+func (k *keeper) resumeOther(ctx context.Context, was *journal.Status) error {
+	if was.State != journal.Rebooting {
+		return nil
+	}
+	if _, err := k.agent.Machine.Resume(ctx, machine.Resumption{Run: machine.RunRef{ID: was.Run}, Keeper: true}, machine.Observer{}); err != nil {
+		return fmt.Errorf("the run %s that has had this host start anew: %w", was.Run, err)
+	}
+	return nil
+}
+
 // tellRest tells what a former process has recorded of the agent's newest run, and was killed before it had told: events come into the stream
-// a moment after they are recorded. Of an assignment that is not held any more the run is not gone on with: then that was its end.
-func (k *keeper) tellRest(ctx context.Context, run *journal.Status, want *control.Assigned) error {
+// a moment after they are recorded. Where nobody goes on with the run, that was its end.
+func (k *keeper) tellRest(ctx context.Context, run *journal.Status, want *control.Assigned, goesOn bool) error {
 	a := k.agent
 	told, err := a.toldOf(run.Run)
 	if err != nil || !told.any && want == nil {
@@ -33,7 +82,7 @@ func (k *keeper) tellRest(ctx context.Context, run *journal.Status, want *contro
 	}}); err != nil {
 		return err
 	}
-	if run.State != journal.Done && want != nil || told.ended {
+	if run.State != journal.Done && goesOn || told.ended {
 		return nil
 	}
 	item.Ended, item.Counts, item.Report, item.Error = run.Ended, run.Counts, run.Report, run.Error

@@ -34,7 +34,7 @@ func TestKilledAgentHasNotToldAll(t *testing.T) {
 				w.assign("shop", "1")
 				w.mustStart()
 				w.wait(time.Minute)
-				execution := executionOf(w.agent.core.Held["shop"])
+				execution := w.machine.execution
 				w.disk = w.disk.kill()
 				w.end()
 				if !c.held {

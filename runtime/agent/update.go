@@ -1,15 +1,18 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"sync"
 	"time"
 
 	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/runtime/agent/programs"
 	"github.com/tenetcm/tenet/runtime/control"
+	"github.com/tenetcm/tenet/runtime/reconcile"
 	"github.com/tenetcm/tenet/runtime/trust"
 )
 
@@ -26,6 +29,9 @@ type updater struct {
 	proven  bool
 	fetches int // that have failed in a row
 }
+
+// maxFetchPause is how long it waits at most until a program that could not be fetched is fetched again.
+const maxFetchPause = 30 * time.Minute
 
 // askIdle is how often it is looked whether something is applied.
 const askIdle = 2 * time.Second
@@ -170,10 +176,16 @@ func (u *updater) fetchLater(ctx context.Context, by programs.Release, err error
 	}
 	u.mu.Lock()
 	u.fetches++
-	wait := u.agent.keeper.backoff(u.fetches)
+	wait := u.agent.backoff(u.fetches)
 	u.mu.Unlock()
 	u.say(by, control.UpdateFetching, err.Error(), u.agent.Clock().Add(wait))
 	return wait
+}
+
+// backoff gives how long to wait after some failures: full jitter, growing.
+func (a *Agent) backoff(attempt int) time.Duration {
+	limit := min(cmp.Or(a.RetryBase, reconcile.DefaultBackoff)<<min(attempt, 20), maxFetchPause)
+	return limit/10 + rand.N(limit)
 }
 
 // failed notes that a program cannot follow.

@@ -47,6 +47,34 @@ func (s *Store) Have(site string) []byte {
 	return have
 }
 
+// KeepLast keeps the contents of a site's last bundle for as long as it is called again within keepRecord, whatever bundles come after that: until it is
+// called after a later one.
+func (s *Store) KeepLast(site string) error {
+	f, err := s.open()
+	if err != nil {
+		return err
+	}
+	defer f.close()
+	unlock, err := f.share()
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	data, err := readAll(f.root, sitePath(site), planfile.MaxEntries*int64(len(digest{})))
+	if errors.Is(err, fs.ErrNotExist) { // it has no contents
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	kept := sitePath("kept " + site)
+	if before, err := readAll(f.root, kept, planfile.MaxEntries*int64(len(digest{}))); err == nil && bytes.Equal(before, data) {
+		now := time.Now()
+		return f.root.Chtimes(kept, now, now)
+	}
+	return f.replace(kept, data)
+}
+
 // readDigests reads a file of digests.
 func readDigests(root *os.Root, name string) ([]digest, error) {
 	data, err := readAll(root, name, planfile.MaxEntries*int64(len(digest{})))

@@ -43,6 +43,7 @@ type Phase string
 const (
 	PhaseWaiting     Phase = "waiting"     // for something new, or until it looks again: State says how things are
 	PhaseDiscovering Phase = "discovering" // it plans
+	PhaseValidating  Phase = "validating"  // a plan has found nothing to do, and it checks the rest
 	PhaseApplying    Phase = "applying"
 	PhaseRetrying    Phase = "retrying"  // it waits until Next
 	PhaseReverting   Phase = "reverting" // to what was last converged
@@ -71,8 +72,9 @@ type Loop struct {
 	Revision  string         `json:"revision"`
 	Phase     Phase          `json:"phase"`
 	Condition Condition      `json:"condition,omitempty"`
+	Cause     string         `json:"cause,omitempty"`   // what has come to nothing: see reconcile.Cause
 	Reason    string         `json:"reason,omitempty"`  // why this phase
-	Attempt   int            `json:"attempt,omitempty"` // of Attempts, with this StateRun
+	Attempt   int            `json:"attempt,omitempty"` // of Attempts, by one cause
 	Attempts  int            `json:"attempts,omitempty"`
 	Next      time.Time      `json:"next,omitzero"` // when it looks or tries again
 }
