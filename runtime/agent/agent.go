@@ -16,7 +16,6 @@ import (
 	"filippo.io/age"
 
 	"github.com/tenetcm/tenet/runtime/agent/programs"
-	"github.com/tenetcm/tenet/runtime/bundle"
 	"github.com/tenetcm/tenet/runtime/channel"
 	"github.com/tenetcm/tenet/runtime/control"
 	"github.com/tenetcm/tenet/runtime/fault"
@@ -396,6 +395,3 @@ func (a *Agent) sendPacket(p link.Packet) error {
 	}
 	return l.Send(p)
 }
-
-// store keeps what bundles need.
-func (a *Agent) store() *bundle.Store { return &bundle.Store{Dir: a.StateDir} }

@@ -315,3 +315,6 @@ func (k *keeper) goneBackTo() (list []*control.Assigned) {
 	}
 	return list
 }
+
+// store keeps what bundles need.
+func (a *Agent) store() *bundle.Store { return &bundle.Store{Dir: a.StateDir} }

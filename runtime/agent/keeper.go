@@ -30,7 +30,7 @@ type siteLoop struct {
 	site    string
 	loop    *reconcile.Loop // nil: it is not open yet. Set and used by the keeper's turns alone
 	options reconcile.Options
-	values  map[string]json.RawMessage // that the last plan or apply gives to other hosts. Likewise
+	values  map[string]json.RawMessage // that plans and applies of this turn give to other hosts. Likewise
 
 	// The keeper's mu is held for these.
 	want      *control.Assigned // the newest
@@ -158,7 +158,7 @@ func (k *keeper) turn(ctx context.Context, s *siteLoop) {
 		return
 	}
 	err := s.take()
-	if err == nil {
+	if s.values = nil; err == nil {
 		err = s.loop.Turn(ctx)
 	}
 	if ctx.Err() != nil {
