@@ -43,7 +43,7 @@ var imports = []struct {
 	// What hosts say about themselves.
 	{"runtime/host/facts", []string{"runtime/host", "lang/diag"}, nil},
 	{"runtime/host/...", []string{"runtime/host", "runtime/host/links"}, nil},
-	{"states", []string{"internal/plainjson", "lang/diag", "runtime/host"}, nil},
+	{"states", []string{"internal/plainjson", "lang/diag", "lang/site", "runtime/host"}, nil},
 	{"states/conformance", []string{"lang/diag", "states", "runtime/host", "runtime/host/links"}, []string{"*"}},
 	{"states/statestest", []string{"states", "states/conformance", "runtime/host"}, nil},
 	{"modules", []string{"modules/*", "states"}, []string{"*"}},
@@ -105,7 +105,7 @@ var imports = []struct {
 	// The programs that an agent may run.
 	{"runtime/agent/programs", []string{"internal/atomicfile", "internal/plainjson", "lang/diag", "runtime/trust"}, []string{"*"}},
 	{"runtime/agent/daemon", []string{"internal/plainjson", "lang/diag", "runtime/*", "runtime/agent/identity", "runtime/agent/programs", "runtime/link/nats", "states"}, []string{"*"}},
-	{"runtime/agent", []string{"internal/atomicfile", "internal/plainjson", "lang/diag", "runtime/*", "runtime/agent/*", "runtime/link/*", "states"}, []string{"*"}},
+	{"runtime/agent", []string{"internal/atomicfile", "internal/plainjson", "lang/diag", "lang/site", "runtime/*", "runtime/agent/*", "runtime/link/*", "states"}, []string{"*"}},
 	// Ways to machines. What is said on a connection, what is carried over it, the machine in
 	// this process, one behind a connection, how that is made, and many machines.
 	{"runtime/wire", []string{"runtime/fault", "states", "runtime/machine"}, []string{"*"}},
@@ -124,7 +124,7 @@ var imports = []struct {
 	// A site on machines: the language and the ways to machines meet here.
 	{"runtime/orchestrate", []string{"graph", "lang", "lang/diag", "lang/secrets", "runtime/fleet", "runtime/machine", "states"}, []string{"*"}},
 	// How a machine is kept as one site wants it: pure but for the records of it.
-	{"runtime/reconcile", []string{"internal/atomicfile", "lang/diag", "states"}, []string{"internal/rapidtest"}},
+	{"runtime/reconcile", []string{"internal/atomicfile", "lang/diag", "lang/site", "states"}, []string{"internal/rapidtest"}},
 	// What comes around again, of whatever is done.
 	{"runtime/watch", []string{"states"}, []string{"*"}},
 	// The server. What it keeps, by which engine: no more than that.

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/tenetcm/tenet/lang/diag"
+	"github.com/tenetcm/tenet/lang/site"
 )
 
 // Declarations is everything that a site declares for one host, evaluated and
@@ -21,6 +22,8 @@ type Declarations struct {
 	// Moved tells the former addresses of what was renamed.
 	Moved []Moved
 	Prune bool // what the site has created and declares no longer is removed
+	// Reconcile says how the host is kept so; nil: as usual.
+	Reconcile *site.Reconcile
 	// Partial: other hosts of the site are the same machine.
 	Partial bool
 	// Secrets are the sensitive texts that values were computed from, sorted.

@@ -1,6 +1,10 @@
 package states
 
-import "time"
+import (
+	"time"
+
+	"github.com/tenetcm/tenet/lang/site"
+)
 
 // Format is the version of the StateRun's JSON.
 const Format = "tenet.run/1"
@@ -34,6 +38,8 @@ type StateRun struct {
 	// Partial: it is not all that is declared for the machine, but a selection of it, what
 	// is left of a plan, or one of several hosts that are the same machine.
 	Partial bool `json:"partial,omitempty"`
+	// Reconcile says how the machine is kept so; nil: as usual.
+	Reconcile *site.Reconcile `json:"reconcile,omitempty"`
 	// Moved tells the former addresses of what was renamed, without waves.
 	Moved []Moved `json:"moved,omitempty"`
 	// LeftOut are the parts that are declared, but stand neither in Invocations nor

@@ -19,8 +19,8 @@ type watchCmd struct {
 	pruneFlags
 	Yes      bool       `short:"y" help:"Apply in each round without asking."`
 	PlanOnly bool       `help:"Change nothing; tell what is not as declared."`
-	Interval span       `help:"Time from the beginning of a round to that of the next." default:"30m" placeholder:"DURATION"`
-	Jitter   percentage `help:"By how much the interval may be shorter or longer, so that not all machines begin at once." default:"10%" placeholder:"PERCENT"`
+	Interval *span       `help:"Time from the end of a round to the beginning of the next (default: what the site says, or 30m)." placeholder:"DURATION"`
+	Jitter   *percentage `help:"By how much the interval may be shorter or longer, so that not all machines begin at once (default: what the site says, or 10%%)." placeholder:"PERCENT"`
 	Rounds   int        `help:"End after this many rounds." placeholder:"N"`
 }
 
@@ -33,7 +33,7 @@ func (cmd *watchCmd) Run(ctx runContext, s *client) error {
 		return usage("give --yes, or --plan-only to change nothing", "watch applies again and again, and cannot ask each time")
 	case isPlanFile(cmd.Site):
 		return usage("tenet apply FILE does what it says", "watch is for a site, and %s is a saved plan", cmd.Site)
-	case cmd.Interval <= 0:
+	case cmd.Interval != nil && *cmd.Interval <= 0:
 		return usage("", "--interval is a time above zero")
 	case cmd.Rounds < 0:
 		return usage("", "--rounds is a number of rounds, not %d", cmd.Rounds)

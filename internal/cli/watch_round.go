@@ -61,20 +61,13 @@ const markEvery = 5 * time.Second
 
 // open takes the loop up where it was. One that only looks leaves no records.
 func (w *watcher) open() error {
-	interval := time.Duration(w.cmd.Interval)
-	w.options = reconcile.Options{Poll: interval, Jitter: float64(w.cmd.Jitter), Backoff: min(reconcile.DefaultBackoff, interval)}
-	if w.cmd.Jitter == 0 {
-		w.options.Jitter = -1
-	}
+	w.options = w.keeping(nil)
 	site, err := filepath.Abs(w.cmd.Site)
 	if err != nil {
 		return err
 	}
 	c := reconcile.Config{Site: site, Options: w.options, Work: &watchWork{w}, Random: watch.Random(watchSeed(w.cmd.Site))}
-	if w.cmd.PlanOnly {
-		w.options.Mode = reconcile.Audit
-		c.Options = w.options
-	} else {
+	if !w.cmd.PlanOnly {
 		dir, err := w.stateDir()
 		if err == nil {
 			err = journal.MakeFolder(dir)
@@ -86,6 +79,27 @@ func (w *watcher) open() error {
 	}
 	w.loop, err = reconcile.Open(c)
 	return err
+}
+
+// keeping is how the machine is kept: as the command says, and else as the site does.
+func (w *watcher) keeping(site *reconcile.Options) reconcile.Options {
+	var o reconcile.Options
+	if w.cmd.PlanOnly {
+		o.Mode = reconcile.Audit
+	}
+	if w.cmd.Interval != nil {
+		o.Poll = time.Duration(*w.cmd.Interval)
+		o.Backoff = min(reconcile.DefaultBackoff, o.Poll)
+	}
+	if w.cmd.Jitter != nil {
+		if o.Jitter = float64(*w.cmd.Jitter); o.Jitter == 0 {
+			o.Jitter = -1
+		}
+	}
+	if site != nil {
+		o = o.Or(*site)
+	}
+	return o
 }
 
 // begin has the first round begin at once, whatever the loop was doing. Help that somebody was asked for is asked for still.

@@ -139,6 +139,8 @@ func (w *watchWork) evaluate(ctx context.Context) error {
 	}
 	v.interpretOutcome = func(o fleet.Outcome) fleet.Outcome { return o }
 	t.run, t.digest, t.isFresh = v, graph.Revision(v.shownJob.Run), true
+	w.options = w.keeping(v.shownJob.Run.Reconcile)
+	w.loop.Configure(w.options)
 	return nil
 }
 

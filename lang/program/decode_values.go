@@ -43,6 +43,7 @@ func (d *decoder) siteBlock(b *syntax.Block) {
 		d.list.Add(diag.Diagnostic{Severity: diag.Warning, Summary: "prune has no effect in a site without a name", Range: rangeOf(d.site.pruneRange),
 			Detail: "What a site has created is known by its name.", Hint: "add name = \"…\""})
 	}
+	d.siteReconcile(b)
 	d.literal(b.Body, "requires_version", cty.String, func(v cty.Value) { d.site.requires = v.AsString() })
 	if a := b.Body.Attribute("requires_version"); a != nil {
 		d.site.requiresRange = a.Expr.Range()

@@ -94,7 +94,7 @@ func (e *evaluator) evaluate(ctx context.Context) (*states.Declarations, diag.Li
 	referenceCheck{e.evaluation}.check()
 	moved := e.renames()
 	slices.Sort(e.empty)
-	return &states.Declarations{Site: e.site.name, Host: e.target.Host, List: e.out, Moved: moved, Prune: e.site.prune, Partial: e.sharers() != nil,
+	return &states.Declarations{Site: e.site.name, Host: e.target.Host, List: e.out, Moved: moved, Prune: e.site.prune, Reconcile: e.keeping(), Partial: e.sharers() != nil,
 		Empty: slices.Compact(e.empty), Secrets: e.vault.Texts()}, e.findings()
 }
 

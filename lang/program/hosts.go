@@ -13,7 +13,7 @@ type reach struct {
 	src                                        hcl2.Range
 	port, user, executor, become, becomeMethod *syntax.Attribute
 	sshOptions, runnerCache, roles, vars       *syntax.Attribute
-	window                                     *syntax.Attribute
+	window, reconcile                          *syntax.Attribute
 }
 
 // hostDecl is host "NAME" { … }.
@@ -32,7 +32,7 @@ type groupDecl struct {
 
 func (d *decoder) reach(b *syntax.Block) reach {
 	a := b.Body.Attribute
-	return reach{window: d.window(b), name: b.Labels[0], src: b.Header, port: a("port"), user: a("user"), executor: a("executor"),
+	return reach{window: d.window(b), reconcile: d.reconcile(b), name: b.Labels[0], src: b.Header, port: a("port"), user: a("user"), executor: a("executor"),
 		become: a("become"), becomeMethod: a("become_method"), sshOptions: a("ssh_options"),
 		runnerCache: a("runner_cache"), roles: a("roles"), vars: a("vars")}
 }

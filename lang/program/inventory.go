@@ -175,6 +175,7 @@ func (e hostReader) hostOf(d *declaredHost, groups *hostGroups, x *externalHost)
 		if list := e.windows(g.window, e.root); list != nil {
 			h.Windows = append(h.Windows, list) // those of groups intersect
 		}
+		h.Reconcile = e.reconcile(g.reconcile, e.root).Or(h.Reconcile)
 		items, _ := e.items(g.vars, e.root, "vars")
 		own = append(own, levelVars{level: expr.LevelGroup, name: g.name, group: g, items: items})
 	}
@@ -183,6 +184,7 @@ func (e hostReader) hostOf(d *declaredHost, groups *hostGroups, x *externalHost)
 	if list := e.windows(d.window, d.ctx); list != nil {
 		h.Windows = site.Schedule{list} // in place of the groups'
 	}
+	h.Reconcile = e.reconcile(d.reconcile, d.ctx).Or(h.Reconcile)
 	items, _ := e.items(d.vars, d.ctx, "vars")
 	own = append(own, levelVars{level: expr.LevelHost, name: d.name, items: items})
 	h.Roles = e.site.withTaken(h.Roles)

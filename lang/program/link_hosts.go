@@ -22,7 +22,7 @@ func (l *linker) inventory() {
 		l.attribute(r.vars, s)
 	}
 	link := func(s scope, r *reach, more ...*syntax.Attribute) {
-		l.attributes(s, append(more, r.port, r.user, r.executor, r.become, r.becomeMethod, r.sshOptions, r.runnerCache, r.window, r.vars)...)
+		l.attributes(s, append(more, r.port, r.user, r.executor, r.become, r.becomeMethod, r.sshOptions, r.runnerCache, r.window, r.reconcile, r.vars)...)
 		s.roles = true
 		l.attribute(r.roles, s)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/lang/expr"
+	"github.com/tenetcm/tenet/lang/site"
 	"github.com/tenetcm/tenet/lang/syntax"
 	"github.com/tenetcm/tenet/states"
 )
@@ -88,6 +89,7 @@ type Program struct {
 
 	name          string
 	prune         bool
+	reconcile     site.Reconcile
 	requires      string
 	requiresRange hcl2.Range
 	bodies        []syntax.Script // of the sources, while they are evaluated anew

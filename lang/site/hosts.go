@@ -25,8 +25,10 @@ type Host struct {
 	Groups      []string          `json:"groups,omitempty"` // lowest precedence first
 	Labels      map[string]string `json:"labels,omitempty"`
 	// Windows are when a server may change it.
-	Windows Schedule   `json:"windows,omitempty"`
-	Range   diag.Range `json:"range,omitzero"`
+	Windows Schedule `json:"windows,omitempty"`
+	// Reconcile says how it is kept as it is wanted, but for Windows.
+	Reconcile Reconcile  `json:"reconcile,omitzero"`
+	Range     diag.Range `json:"range,omitzero"`
 }
 
 // Role is what a host gets by name.

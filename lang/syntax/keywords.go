@@ -256,6 +256,7 @@ file "/etc/motd" {
 			Attributes: []AttributeDoc{
 				{"name", "string", "Its name, by which a machine knows what it has created, and what its handlers are owed."},
 				{"prune", "bool", "What it has created and declares no longer is removed by each apply. Without it that is only listed."},
+				{"reconcile", "block or object", "How tenet watch and agents keep hosts: mode (\"apply\", or \"audit\" to be told only), poll (default: \"30m\"), jitter (0.1), deadline of an apply (\"1h\"), attempts by one cause (8), backoff (\"10s\") and on_failure (\"help\", or \"revert\" to go back to what worked last)."},
 				{"requires_version", "string", "The versions of tenet that it is for: \">= 0.1\"."}},
 			Example: `site {
   name = "example"
@@ -276,6 +277,7 @@ func hostKeywords() []KeywordDoc {
 		{"roles", "list of strings", "The roles that it has."},
 		{"vars", "object", "Values for variables."},
 		{"window", "block or object, or a list of objects", "When a server may change it: days (default: each day), hours and timezone (default: UTC). An end before the start is one of the next day. A host's own replace those of its groups; of several groups all have to be open."},
+		{"reconcile", "block or object", "How tenet watch and agents keep it: see site. What a host says counts before what its groups say, and that before what the site says."},
 		{"labels", "map of strings", "Names by which groups and roles find hosts."},
 	}
 	group := append([]AttributeDoc{

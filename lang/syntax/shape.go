@@ -30,7 +30,7 @@ type Shapes struct {
 	Site, Variable, Validation, Locals, Data, Param, Guard     *Shape
 	Retry, Confirm                                             *Shape
 	Component, Role, Host, HostGroup, Output, Moved, Functions *Shape
-	Inventory, Rollout, Stage, Hook, Window                    *Shape
+	Inventory, Rollout, Stage, Hook, Window, Reconcile         *Shape
 	Options                                                    map[string]*expr.Option
 	Registry                                                   *states.Registry
 }
@@ -42,7 +42,8 @@ func NewShapes(registry *states.Registry) *Shapes {
 		s.Options[o.Name] = &o
 	}
 	guards := map[string]int{"only_if": 0, "unless": 0, "retry": 0}
-	s.Site = &Shape{What: "site", Attributes: []string{"name", "prune", "requires_version"}}
+	s.Site = &Shape{What: "site", Attributes: []string{"name", "prune", "reconcile", "requires_version"}, Blocks: map[string]int{"reconcile": 0}, Either: []string{"reconcile"}}
+	s.Reconcile = &Shape{What: "reconcile", Attributes: []string{"attempts", "backoff", "deadline", "jitter", "mode", "on_failure", "poll"}}
 	s.Variable = &Shape{What: "a variable", Blocks: map[string]int{"validation": 0}, Refs: []string{"type"},
 		Attributes: []string{"default", "description", "export", "merge", "nullable", "sensitive", "type"}}
 	s.Validation = &Shape{What: "a validation", Attributes: []string{"condition", "error_message"}}
@@ -70,11 +71,11 @@ func NewShapes(registry *states.Registry) *Shapes {
 		Attributes: []string{"source", "vars"}})
 	s.Output = &Shape{What: "an output", Attributes: []string{"description", "sensitive", "type", "value"}, Refs: []string{"type"}}
 	s.Host = &Shape{What: "a host",
-		Attributes: []string{"address", "become", "become_method", "executor", "for_each", "labels", "name", "port", "roles", "runner_cache", "ssh_options", "user", "vars", "window"},
-		Blocks:     map[string]int{"window": 0}, Either: []string{"window"}}
+		Attributes: []string{"address", "become", "become_method", "executor", "for_each", "labels", "name", "port", "reconcile", "roles", "runner_cache", "ssh_options", "user", "vars", "window"},
+		Blocks:     map[string]int{"window": 0, "reconcile": 0}, Either: []string{"window", "reconcile"}}
 	s.HostGroup = &Shape{What: "a host group",
-		Attributes: []string{"become", "become_method", "executor", "hosts", "labels", "port", "priority", "roles", "runner_cache", "ssh_options", "user", "vars", "window"},
-		Blocks:     map[string]int{"window": 0}, Either: []string{"window"}}
+		Attributes: []string{"become", "become_method", "executor", "hosts", "labels", "port", "priority", "reconcile", "roles", "runner_cache", "ssh_options", "user", "vars", "window"},
+		Blocks:     map[string]int{"window": 0, "reconcile": 0}, Either: []string{"window", "reconcile"}}
 	s.Window = &Shape{What: "a window", Attributes: []string{"days", "hours", "timezone"}}
 	s.Inventory = &Shape{What: "an inventory", Attributes: []string{"ansible", "command"}}
 	s.Rollout = &Shape{What: "a rollout", Attributes: []string{"batch", "max_failures", "order", "pause"}, Blocks: map[string]int{"stage": 1, "before_each": 0, "after_each": 0}}
@@ -157,6 +158,8 @@ func (s *Shapes) BlockOf(in *Shape, word string) (inside *Shape, labels int) {
 		inside = s.Host
 	case "host_group":
 		inside = s.HostGroup
+	case "reconcile":
+		inside = s.Reconcile
 	case "window":
 		inside = s.Window
 	case "inventory":

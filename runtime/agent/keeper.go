@@ -63,7 +63,8 @@ func (k *keeper) want(a *control.Assigned) {
 	k.mu.Lock()
 	s := k.sites[a.Site]
 	if s == nil {
-		s = &siteLoop{keeper: k, site: a.Site, options: reconcile.Options{Poll: k.agent.Poll, Backoff: k.agent.RetryBase}}
+		s = &siteLoop{keeper: k, site: a.Site}
+		s.options = s.usual()
 		k.sites[a.Site] = s
 	}
 	s.want, s.pause = a, time.Time{}
@@ -199,6 +200,11 @@ func (s *siteLoop) open() (err error) {
 		return err
 	}
 	return nil
+}
+
+// usual is how the host is kept where its site says nothing else.
+func (s *siteLoop) usual() reconcile.Options {
+	return reconcile.Options{Poll: s.keeper.agent.Poll, Backoff: s.keeper.agent.RetryBase}
 }
 
 // take tells the loop what is wanted.

@@ -8,10 +8,10 @@ import (
 	"time"
 
 	"github.com/tenetcm/tenet/lang/diag"
+	"github.com/tenetcm/tenet/lang/site"
 	"github.com/tenetcm/tenet/runtime/control"
 	"github.com/tenetcm/tenet/runtime/journal"
 	"github.com/tenetcm/tenet/runtime/machine"
-	"github.com/tenetcm/tenet/runtime/reconcile"
 	"github.com/tenetcm/tenet/runtime/trust"
 )
 
@@ -73,7 +73,7 @@ func TestAttemptsOutliveTheAgent(t *testing.T) {
 		w.mustStart()
 		w.wait(12 * time.Hour)
 		// What the end of the process has cut short was done again.
-		runs := reconcile.DefaultAttempts + 3
+		runs := site.DefaultAttempts + 3
 		if l := w.loop("shop"); l.Phase != control.PhaseHelp || w.machine.runs != runs {
 			t.Errorf("after %d attempts the server knows %+v", w.machine.runs, l)
 		}
@@ -102,7 +102,7 @@ func TestStoppedApplyDoesNotCount(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		w.assign("shop", "1")
-		for range reconcile.DefaultAttempts + 2 {
+		for range site.DefaultAttempts + 2 {
 			begun := make(chan struct{}, 1)
 			w.machine.began = func(string) { begun <- struct{}{} }
 			w.machine.hang = true

@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/tenetcm/tenet/lang/site"
 	"github.com/tenetcm/tenet/runtime/control"
 	"github.com/tenetcm/tenet/runtime/reconcile"
 )
@@ -27,7 +28,7 @@ func TestHelpEndsByAPersonsWord(t *testing.T) {
 		at := w.assign("shop", "1")
 		w.mustStart()
 		w.wait(12 * time.Hour)
-		if s := stands(); s.Site != "shop" || s.Phase != reconcile.Help || s.Attempt() != reconcile.DefaultAttempts || s.Limit != reconcile.DefaultAttempts || s.Cause != reconcile.Unsuccess || s.Reason == "" || s.Next.IsZero() {
+		if s := stands(); s.Site != "shop" || s.Phase != reconcile.Help || s.Attempt() != site.DefaultAttempts || s.Limit != site.DefaultAttempts || s.Cause != reconcile.Unsuccess || s.Reason == "" || s.Next.IsZero() {
 			t.Fatalf("it stands at %+v", s)
 		}
 		w.machine.mu.Lock()

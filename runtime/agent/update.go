@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"github.com/tenetcm/tenet/lang/diag"
+	"github.com/tenetcm/tenet/lang/site"
 	"github.com/tenetcm/tenet/runtime/agent/programs"
 	"github.com/tenetcm/tenet/runtime/control"
-	"github.com/tenetcm/tenet/runtime/reconcile"
 	"github.com/tenetcm/tenet/runtime/trust"
 )
 
@@ -184,7 +184,7 @@ func (u *updater) fetchLater(ctx context.Context, by programs.Release, err error
 
 // backoff gives how long to wait after some failures: full jitter, growing.
 func (a *Agent) backoff(attempt int) time.Duration {
-	limit := min(cmp.Or(a.RetryBase, reconcile.DefaultBackoff)<<min(attempt, 20), maxFetchPause)
+	limit := min(cmp.Or(a.RetryBase, site.DefaultBackoff)<<min(attempt, 20), maxFetchPause)
 	return limit/10 + rand.N(limit)
 }
 

@@ -64,6 +64,12 @@ func (s *siteLoop) Plan(ctx context.Context, t reconcile.Target) reconcile.Found
 	if err != nil { // a server or a disk that is away says nothing of what is wanted
 		return reconcile.Found{Failure: failure(err, reconcile.Unavailable)}
 	}
+	if o := job.Run.Reconcile; o != nil {
+		s.options = o.Or(s.usual())
+	} else {
+		s.options = s.usual()
+	}
+	s.loop.Configure(s.options)
 	var events []states.Event
 	result, err := s.keeper.agent.Machine.Plan(ctx, job, machine.Observer{Event: func(ev states.Event) { events = append(events, ev) }})
 	if err != nil {

@@ -97,6 +97,13 @@ func (l *Loop) Want(t Target, o Options) error {
 	return l.step(Want{t})
 }
 
+// Configure says how what is wanted is kept, where that is known only once it was looked at. It may be called by Work.
+func (l *Loop) Configure(o Options) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.core.Options = o
+}
+
 // Look asks to look at the machine soon.
 func (l *Loop) Look() {
 	l.mu.Lock()

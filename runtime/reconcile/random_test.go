@@ -3,6 +3,7 @@ package reconcile
 import (
 	"encoding/json"
 	"fmt"
+	"github.com/tenetcm/tenet/lang/site"
 	"testing"
 	"time"
 
@@ -173,7 +174,7 @@ func maxTime(a, b time.Time) time.Time {
 func TestLoopComesToRest(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		o := Options{
-			Mode: rapid.SampledFrom([]Mode{Apply, Apply, Audit}).Draw(t, "mode"), OnFailure: rapid.SampledFrom([]OnFailure{Retry, Revert}).Draw(t, "on failure"),
+			Mode: rapid.SampledFrom([]site.Mode{Apply, Apply, Audit}).Draw(t, "mode"), OnFailure: rapid.SampledFrom([]site.OnFailure{AskHelp, Revert}).Draw(t, "on failure"),
 			Attempts: rapid.IntRange(1, 4).Draw(t, "attempts"), Rounds: rapid.IntRange(1, 3).Draw(t, "rounds"),
 		}
 		now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)

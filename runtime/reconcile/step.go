@@ -48,7 +48,8 @@ type step struct {
 	random  func() float64
 	now     time.Time
 	s       State
-	failure Failure // that the message tells
+	failure Failure   // that the message tells
+	until   time.Time // when an obstacle ends; zero: nobody knows
 	kept    bool
 	taken   []Transition
 }
@@ -171,11 +172,23 @@ func (st *step) found(m Found) Trigger {
 		return OnNothing
 	case s.Helpless:
 		return OnStuck
+	case !st.options.Windows.IsOpen(st.now):
+		st.until = st.options.Windows.Next(st.now)
+		st.failure = Failure{Obstacle, outside(st.until)}
+		return OnObstacle
 	case m.Something && s.Rounds >= st.options.Rounds:
 		st.failure = Failure{Unstable, "after the last of its applies the host still differs from what is wanted"}
 		return OnUnstable
 	}
 	return OnSomething
+}
+
+// outside says that no window is open.
+func outside(next time.Time) string {
+	if next.IsZero() {
+		return "outside of its windows, none of which opens within a year"
+	}
+	return "outside of its windows: the next one opens at " + next.UTC().Format(time.RFC3339)
 }
 
 // checked tells what validating leads to.

@@ -113,6 +113,9 @@ func (st *step) enter(from, to Phase, on Trigger) {
 		st.count()
 	case Blocked:
 		s.Condition, s.Next = Unknown, st.now.Add(min(blockedFor, st.options.Poll))
+		if !st.until.IsZero() { // the host is looked at meanwhile as often as ever
+			s.Next = st.now.Add(min(st.until.Sub(st.now), st.poll()))
+		}
 	case Help:
 		st.giveUp()
 	case Gone:
