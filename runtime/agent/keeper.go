@@ -31,6 +31,7 @@ type siteLoop struct {
 	loop    *reconcile.Loop // nil: it is not open yet. Set and used by the keeper's turns alone
 	options reconcile.Options
 	values  map[string]json.RawMessage // that plans and applies of this turn give to other hosts. Likewise
+	broken  string                     // what was said last of records that cannot be written or read. Likewise
 
 	// The keeper's mu is held for these.
 	want      *control.Assigned // the newest
@@ -168,12 +169,17 @@ func (k *keeper) turn(ctx context.Context, s *siteLoop) {
 	if err == nil && s.loop.State().Phase == reconcile.Gone {
 		err = k.forget(s)
 	}
+	said := ""
 	if err != nil {
-		k.agent.Log(err)
+		said = err.Error()
 		k.mu.Lock()
 		s.pause = time.Now().Add(pauseBroken)
 		k.mu.Unlock()
 	}
+	if said != "" && said != s.broken { // it is tried again and again, and said once
+		k.agent.Log(err)
+	}
+	s.broken = said
 }
 
 // forget ends the loop of a site that is absent. The absence stays held: nothing that was signed before it counts again.

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"sync"
@@ -21,6 +22,7 @@ type fakeMachine struct {
 	applies   int
 	runs      int
 	fail      error           // of applies
+	bad       string          // a version that fails
 	pending   *machine.Status // of a run that was interrupted
 	resumed   []string
 	began     func(site string)
@@ -88,6 +90,9 @@ func (m *fakeMachine) Apply(ctx context.Context, j *machine.Job, o machine.Obser
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.applies++
+	if m.bad != "" && j.Run.Revision == m.bad {
+		fail = errors.New("it does not start")
+	}
 	if fail != nil {
 		return nil, fail
 	}

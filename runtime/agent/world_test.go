@@ -19,6 +19,7 @@ import (
 	"github.com/tenetcm/tenet/runtime/control"
 	"github.com/tenetcm/tenet/runtime/link"
 	"github.com/tenetcm/tenet/runtime/machine"
+	"github.com/tenetcm/tenet/runtime/reconcile"
 	"github.com/tenetcm/tenet/runtime/trust"
 	"github.com/tenetcm/tenet/runtime/wire"
 	"github.com/tenetcm/tenet/states"
@@ -149,7 +150,13 @@ func (w *world) wait(d time.Duration) {
 // assign has a version of a site wanted.
 func (w *world) assign(site, version string) trust.Position {
 	w.t.Helper()
-	b := bundle.Of(&machine.Job{Run: &states.StateRun{Format: states.Format, Site: site, Host: "web", Revision: version}, Origin: "server:/" + site})
+	return w.assignKept(site, version, nil)
+}
+
+// assignKept says how the host is kept so, too.
+func (w *world) assignKept(site, version string, o *reconcile.Options) trust.Position {
+	w.t.Helper()
+	b := bundle.Of(&machine.Job{Run: &states.StateRun{Format: states.Format, Site: site, Host: "web", Revision: version, Reconcile: o}, Origin: "server:/" + site})
 	sealed, _, err := b.Seal(modules.Standard(), w.sealing.Recipient().String())
 	if err != nil {
 		w.t.Fatal(err)

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -162,6 +163,66 @@ func TestSweep(t *testing.T) {
 	}
 	if info, err := os.Stat(kept[2]); err != nil || time.Since(info.ModTime()) > day {
 		t.Errorf("%v, %v", info, err)
+	}
+}
+
+// What was the last of a site when that was asked for stays until it is asked for again, whatever the site needs since.
+func TestKeepLast(t *testing.T) {
+	s := &Store{Dir: t.TempDir(), sync: func(int) error { return nil }}
+	f, err := s.open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.close()
+	need := func(text string) {
+		t.Helper()
+		d := digestOf(text)
+		if err := f.put(d, int64(len(text)), strings.NewReader(text)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := f.remember("shop", map[digest]int64{d: int64(len(text))}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	left := func() string {
+		t.Helper()
+		old := time.Now().Add(-40 * 24 * time.Hour)
+		var list []string
+		for _, text := range []string{"1", "2", "3"} {
+			path := filepath.Join(s.Dir, contentPath(digestOf(text)))
+			if err := os.Chtimes(path, old, old); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				t.Fatal(err)
+			}
+		}
+		if err := f.sweep(0); err != nil {
+			t.Fatal(err)
+		}
+		for _, text := range []string{"1", "2", "3"} {
+			if _, err := os.Lstat(filepath.Join(s.Dir, contentPath(digestOf(text)))); err == nil {
+				list = append(list, text)
+			}
+		}
+		return strings.Join(list, " ")
+	}
+	if err := s.KeepLast("shop"); err != nil { // there is nothing yet
+		t.Fatal(err)
+	}
+	need("1")
+	for range 2 {
+		if err := s.KeepLast("shop"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	need("2")
+	need("3")
+	if got := left(); got != "1 3" {
+		t.Errorf("%q are left", got)
+	}
+	if err := s.KeepLast("shop"); err != nil {
+		t.Fatal(err)
+	}
+	if got := left(); got != "3" {
+		t.Errorf("%q are left", got)
 	}
 }
 

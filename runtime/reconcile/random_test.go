@@ -3,11 +3,12 @@ package reconcile
 import (
 	"encoding/json"
 	"fmt"
-	"github.com/tenetcm/tenet/lang/site"
 	"testing"
 	"time"
 
 	"pgregory.net/rapid"
+
+	"github.com/tenetcm/tenet/lang/site"
 )
 
 // place is a loop with a machine that fails at random, and processes that end at any moment.
@@ -76,6 +77,8 @@ func (p *place) check(s State, a Action, m Message, taken []Transition) {
 			p.Fatalf("it applies in %+v", s)
 		case !a.Again && (!ok || !found.Something && !found.Maybe || found.Cause != None):
 			p.Fatalf("it applies after %+v", m)
+		case !a.Again && !o.Windows.IsOpen(p.now):
+			p.Fatalf("it applies at %s: %+v", p.now, o.Windows)
 		case s.Goal == Keep && !s.Target.is(s.Wanted) && !a.Again:
 			p.Fatalf("it applies what is not wanted: %+v", s)
 		}
@@ -176,6 +179,10 @@ func TestLoopComesToRest(t *testing.T) {
 		o := Options{
 			Mode: rapid.SampledFrom([]site.Mode{Apply, Apply, Audit}).Draw(t, "mode"), OnFailure: rapid.SampledFrom([]site.OnFailure{AskHelp, Revert}).Draw(t, "on failure"),
 			Attempts: rapid.IntRange(1, 4).Draw(t, "attempts"), Rounds: rapid.IntRange(1, 3).Draw(t, "rounds"),
+		}
+		if rapid.Bool().Draw(t, "has windows") {
+			at := time.Duration(rapid.IntRange(0, 22).Draw(t, "opens")) * time.Hour
+			o.Windows = site.Schedule{{{Start: at, End: at + time.Hour}}}
 		}
 		now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 		p := &place{T: t, now: now, begun: map[string]bool{}, ended: map[string]Ended{}}

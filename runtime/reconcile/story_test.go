@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
+
+	"github.com/tenetcm/tenet/lang/site"
 )
 
 // teller plays a loop by words.
@@ -263,6 +265,52 @@ func TestStories(t *testing.T) {
 	}
 	for e := range taken {
 		t.Errorf("%v is not in the table", e)
+	}
+}
+
+// Outside of its windows a machine is looked at and not changed, until the next one opens; what is under way ends.
+func TestWindows(t *testing.T) {
+	night, err := site.ParseWindow(nil, "22:00-04:00", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := Options{Windows: site.Schedule{{night}}, Poll: 100 * time.Hour, Jitter: -1}
+	p := newTeller(t, o) // at noon
+	p.play(`want:A some > blocked`)
+	if p.state.Cause != Obstacle || !strings.Contains(p.state.Reason, "2026-03-01T22:00:00Z") {
+		t.Errorf("it says %q, %q", p.state.Cause, p.state.Reason)
+	}
+	p.play(`sleep:9h tick some > applying`)
+	if at := p.now.Format("15:04"); at != "22:00" {
+		t.Errorf("it goes on at %s", at)
+	}
+	p.play(`
+		sleep:7h ok > discovering
+		some > blocked
+		look none > validating
+		ok > waiting converged
+		tick maybe > blocked
+		want:absent > removing`)
+
+	o.Mode = Audit
+	p = newTeller(t, o)
+	p.play(`want:A some > waiting drifted`)
+	o.Mode, o.Poll = Apply, time.Hour
+	p = newTeller(t, o)
+	p.play(`want:A some > blocked`)
+	if left := p.state.Next.Sub(p.now); left != time.Hour {
+		t.Errorf("it is looked at after %v, and the poll is one hour", left)
+	}
+	day := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
+	never, err := site.ParseWindow([]string{"mon"}, "01:00-02:00", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p = newTeller(t, Options{Windows: site.Schedule{{night}, {never}}})
+	p.now = day.Add(12 * time.Hour)
+	p.play(`want:A some > blocked`)
+	if !strings.Contains(p.state.Reason, "2026-03-02T01:00:00Z") {
+		t.Errorf("all lists have to be open: %q", p.state.Reason)
 	}
 }
 
