@@ -48,7 +48,7 @@ func run(ctx context.Context, args []string) error {
 	o := &options{skip: map[string]bool{}}
 	flags := flag.NewFlagSet("agents", flag.ContinueOnError)
 	flags.IntVar(&o.agents, "agents", 1000, "how many agents")
-	flags.IntVar(&o.perProcess, "per-process", 2500, "how many of them are in one process: each has about seven files open")
+	flags.IntVar(&o.perProcess, "per-process", 1500, "how many of them are in one process: each has about eight files open, and some more while it connects")
 	flags.IntVar(&o.readers, "readers", 0, "how many hosts read each other, of which 1 % flap; 0: as many as there are, 2000 at most")
 	flags.DurationVar(&o.flapping, "flapping", 6*time.Minute, "how long they flap")
 	flags.IntVar(&o.pings, "pings", 0, "how many hosts are pinged; 0: all")

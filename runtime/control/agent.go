@@ -26,16 +26,16 @@ type Agent struct {
 	Trial   bool           // this program is tried beside the one that runs: see Hello.Trial
 	Spoken  int            // the highest version of the protocol that was spoken with a server; 0: none was
 
-	session string // empty: not connected
-	term    uint64 // of the server that has answered; 0: none has in this session
-	sent    time.Duration
-	pulse   time.Duration // when the last sign of life was
-	spread  time.Duration // how much earlier than a Heartbeat after it the next one comes
-	asked   bool          // something is out that the server is to answer: the Hello, or a batch
-	woken   bool          // a Wake came meanwhile
-	again   time.Duration // no Hello is said again before, since the server has said so
-	quiet   time.Duration // nothing of the stream is told before; 0: nobody has said so
-	quieter uint64        // the term of the server that has
+	session      string // empty: not connected
+	term         uint64 // of the server that has answered; 0: none has in this session
+	sent         time.Duration
+	pulse        time.Duration // when the last sign of life was
+	spread       time.Duration // how much earlier than a Heartbeat after it the next one comes
+	awaitsAnswer bool          // something is out that the server is to answer: the Hello, or a batch
+	hasWake      bool          // a Wake came meanwhile
+	again        time.Duration // no Hello is said again before, since the server has said so
+	quiet        time.Duration // nothing of the stream is told before; 0: nobody has said so
+	quietTerm    uint64        // the term of the server that has
 }
 
 // Assigned is an assignment that an agent has accepted.
@@ -69,12 +69,12 @@ type Offered struct {
 
 // Connect begins a session on a new connection.
 func (a *Agent) Connect(now time.Duration) Output {
-	a.session, a.term, a.woken, a.again = rand.Text(), 0, false, 0
+	a.session, a.term, a.hasWake, a.again = rand.Text(), 0, false, 0
 	return Output{Send: []Message{a.hello(now)}}
 }
 
 // Disconnect ends the session.
-func (a *Agent) Disconnect() { a.session, a.term, a.asked, a.woken = "", 0, false, false }
+func (a *Agent) Disconnect() { a.session, a.term, a.awaitsAnswer, a.hasWake = "", 0, false, false }
 
 // Session names the present session; empty: there is none.
 func (a *Agent) Session() string { return a.session }
@@ -90,7 +90,7 @@ func (a *Agent) hello(now time.Duration) *Hello {
 	if d := a.Chain.Newest(); d != nil {
 		h.Trust = Trust{d.Generation, d.Number}
 	}
-	a.asked, a.sent = true, now
+	a.awaitsAnswer, a.sent = true, now
 	a.live(now)
 	return h
 }
@@ -115,14 +115,14 @@ func (a *Agent) Tick(now time.Duration) Output {
 	switch {
 	case a.session == "":
 		return Output{}
-	case a.asked && now < a.again:
-	case a.asked && now-a.sent >= Patience:
+	case a.awaitsAnswer && now < a.again:
+	case a.awaitsAnswer && now-a.sent >= Patience:
 		// Whatever was lost, and whoever serves by now: a new session puts it in order.
 		return a.Connect(now)
-	case a.quiet != 0 && now >= a.quiet && !a.asked:
+	case a.quiet != 0 && now >= a.quiet && !a.awaitsAnswer:
 		a.quiet = 0
 		return Output{Send: a.tell(now)}
-	case !a.asked && now-a.pulse >= Heartbeat-a.spread:
+	case !a.awaitsAnswer && now-a.pulse >= Heartbeat-a.spread:
 		a.live(now)
 		return Output{Send: []Message{&Pulse{Session: a.session, Term: a.term, Last: a.Queue.Last()}}}
 	}
@@ -134,8 +134,8 @@ func (a *Agent) Receive(now time.Duration, m Message) Output {
 	switch m := m.(type) {
 	case *Wake:
 		switch {
-		case a.asked: // the answer may have been on its way before
-			a.woken = true
+		case a.awaitsAnswer: // the answer may have been on its way before
+			a.hasWake = true
 		case a.session != "":
 			return a.Connect(now)
 		}
@@ -181,8 +181,8 @@ func (a *Agent) answered(now time.Duration, m *Answer) (out Output) {
 	if !a.Trial && m.Version != a.Spoken {
 		a.Spoken, out.Spoken = m.Version, m.Version
 	}
-	a.term, a.asked = max(m.Term, 1), false
-	if a.quieter != a.term { // another server, or the same after a start
+	a.term, a.awaitsAnswer = max(m.Term, 1), false
+	if a.quietTerm != a.term { // another server, or the same after a start
 		a.quiet = 0
 	}
 	// The server may have lost what it had, or say that it has what was never told.
@@ -197,7 +197,7 @@ func (a *Agent) answered(now time.Duration, m *Answer) (out Output) {
 	if shown := a.show(m.Unknown); len(shown) > 0 {
 		out.Send = append(out.Send, &Shown{Session: a.session, Assignments: shown})
 	}
-	if len(out.Keep) > 0 || len(out.Documents) > 0 || a.woken { // the server learns by it what is held
+	if len(out.Keep) > 0 || len(out.Documents) > 0 || a.hasWake { // the server learns by it what is held
 		out.Send = append(out.Send, a.Connect(now).Send...)
 		return out
 	}
@@ -274,8 +274,8 @@ func (a *Agent) acknowledged(now time.Duration, m *Stored) Output {
 	if m.Through <= a.Queue.stored || m.Through > a.Queue.Last() {
 		return Output{} // late, or absurd
 	}
-	a.Queue.stored, a.asked = m.Through, false
-	if a.woken {
+	a.Queue.stored, a.awaitsAnswer = m.Through, false
+	if a.hasWake {
 		return a.Connect(now)
 	}
 	return Output{Send: a.tell(now)}
@@ -283,7 +283,7 @@ func (a *Agent) acknowledged(now time.Duration, m *Stored) Output {
 
 // tell gives the next batch, unless one is under way.
 func (a *Agent) tell(now time.Duration) []Message {
-	if a.session == "" || a.term == 0 || a.asked || now < a.quiet {
+	if a.session == "" || a.term == 0 || a.awaitsAnswer || now < a.quiet {
 		return nil
 	}
 	b := a.Queue.next()
@@ -291,7 +291,7 @@ func (a *Agent) tell(now time.Duration) []Message {
 		return nil
 	}
 	b.Session = a.session
-	a.asked, a.sent = true, now
+	a.awaitsAnswer, a.sent = true, now
 	a.live(now)
 	return []Message{b}
 }
@@ -313,8 +313,8 @@ func (a *Agent) after(m *Refusal) time.Duration {
 
 // refused keeps what it has to tell, since the server does not take it in for a while. Everything else goes on.
 func (a *Agent) refused(now time.Duration, m *Refusal) Output {
-	a.asked, a.quiet, a.quieter = false, now+max(a.after(m), Patience), a.term
-	if a.woken {
+	a.awaitsAnswer, a.quiet, a.quietTerm = false, now+max(a.after(m), Patience), a.term
+	if a.hasWake {
 		return a.Connect(now)
 	}
 	return Output{}
