@@ -190,6 +190,9 @@ func (s *Site) CheckNames(hosts []Host) diag.List {
 // Name is the site's name, empty when it has none.
 func (s *Site) Name() string { return s.program.Name() }
 
+// DataFile is the file of a document that the site declares by its path. The error is a *diag.HintError.
+func (s *Site) DataFile(name string) (string, error) { return s.program.DataFile(name) }
+
 // Prune reports whether the site asks for the removal of what it no longer
 // declares.
 func (s *Site) Prune() bool { return s.program.Prune() }

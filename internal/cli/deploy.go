@@ -8,11 +8,13 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 	"time"
 
 	"github.com/tenetcm/tenet/internal/ui"
+	"github.com/tenetcm/tenet/lang"
 	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/runtime/trust"
 	api "github.com/tenetcm/tenet/server/api/client"
@@ -32,9 +34,6 @@ type deployCmd struct {
 
 // Run uploads a site, and has the server deploy it.
 func (cmd *deployCmd) Run(ctx runContext, s *client) error {
-	if len(s.globals.Data) > 0 {
-		return usage("put the document into the site", "--data is for one command, and a server holds a site for longer")
-	}
 	if cmd.Plan && cmd.Approve {
 		return usage("leave one out", "--plan waits for a start, and --approve for another person's approval")
 	}
@@ -60,7 +59,11 @@ func (cmd *deployCmd) Run(ctx runContext, s *client) error {
 		}
 		return newStatus(exitSite, errors.New("the site has no name, by which a server would know it"), `add site { name = "…" }`)
 	}
-	archive, err := packSite(cmd.Site)
+	documents, err := s.replacements(loaded)
+	if err != nil {
+		return err
+	}
+	archive, err := packSite(cmd.Site, documents)
 	if err != nil {
 		return newStatus(exitSite, err, diag.HintOf(err))
 	}
@@ -143,8 +146,38 @@ func reasonText(r *api.Reason) string {
 // maxSite is how many bytes of a site are packed.
 const maxSite = 256 << 20
 
-// packSite makes an archive of a site's directory, without what is there of version control.
-func packSite(dir string) ([]byte, error) {
+// replacements gives the documents of --data by the files of the site in whose places they are uploaded.
+func (s *client) replacements(site *lang.Site) (map[string][]byte, error) {
+	given, err := readData(s.globals.Data)
+	if err != nil {
+		return nil, err
+	}
+	files := map[string][]byte{}
+	for _, g := range given {
+		name, err := site.DataFile(g.Name)
+		if err != nil {
+			return nil, usage(diag.HintOf(err), "--data %s: %w", g.Name, err)
+		}
+		if there, here := formatOf(name), formatOf(g.File); there != here {
+			return nil, usage("write it as "+there, "--data %s: %s is %s, and takes the place of %s", g.Name, g.File, here, name)
+		}
+		files[name] = g.Data
+	}
+	return files, nil
+}
+
+// formatOf names the format of a document.
+func formatOf(name string) string {
+	switch ext := strings.ToLower(strings.TrimPrefix(path.Ext(name), ".")); ext {
+	case "yml":
+		return "yaml"
+	default:
+		return ext
+	}
+}
+
+// packSite makes an archive of a site's directory, without what is there of version control, and with other contents of some of its files.
+func packSite(dir string, contents map[string][]byte) ([]byte, error) {
 	info, err := os.Stat(dir)
 	if err != nil {
 		return nil, err
@@ -170,7 +203,10 @@ func packSite(dir string) ([]byte, error) {
 		case !e.Type().IsRegular():
 			return &diag.HintError{Message: filepath.Join(dir, name) + " is neither a plain file nor a directory: a server takes no others", Hint: "put the file itself in its place"}
 		}
-		data, err := fs.ReadFile(root.FS(), name)
+		data, isGiven := contents[name]
+		if !isGiven {
+			data, err = fs.ReadFile(root.FS(), name)
+		}
 		if err == nil && out.Len()+len(data) > maxSite {
 			err = &diag.HintError{Message: fmt.Sprintf("%s has more than %d MiB", dir, maxSite>>20), Hint: "put large files elsewhere, and have hosts fetch them"}
 		}

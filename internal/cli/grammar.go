@@ -50,7 +50,7 @@ type commands struct {
 	Secret      secretCmd      `cmd:"" flags:"identity json" help:"Keep the secrets of a site, encrypted."`
 	Login       loginCmd       `cmd:"" flags:"json quiet" help:"Log in to a server."`
 	Logout      logoutCmd      `cmd:"" flags:"quiet" help:"Log out from the server."`
-	Deploy      deployCmd      `cmd:"" flags:"var var-file json quiet" help:"Have the server hold a site as what its hosts are to be."`
+	Deploy      deployCmd      `cmd:"" flags:"var var-file data json quiet" help:"Have the server hold a site as what its hosts are to be."`
 	Deployments deploymentsCmd `cmd:"" flags:"json quiet" help:"Look at deployments, approve, pause and end them."`
 	Rollback    rollbackCmd    `cmd:"" flags:"json quiet" help:"Bring hosts of the server back to a former revision, and pin them."`
 	Unpin       unpinCmd       `cmd:"" flags:"json quiet" help:"Let hosts of the server follow what is deployed again."`

@@ -3,6 +3,7 @@ package program
 import (
 	"errors"
 	"fmt"
+	"path"
 	"unicode/utf8"
 
 	hcl2 "github.com/hashicorp/hcl/v2"
@@ -130,6 +131,27 @@ func placeInText(at hcl2.Range, text string, err error) hcl2.Range {
 		at.End = hcl2.Pos{Line: at.Start.Line, Column: at.Start.Column + 1, Byte: at.Start.Byte + size}
 	}
 	return at
+}
+
+// DataFile is the file of a document at the site's top level, where that is written as it is.
+func (p *Program) DataFile(name string) (string, error) {
+	if !p.data.Has(name) {
+		hint := fmt.Sprintf("declare it: data %q { file = … }", name)
+		if names := p.data.Names(); len(names) > 0 {
+			hint = "the site declares " + quotedList(names)
+		}
+		return "", &diag.HintError{Message: fmt.Sprintf("data.%s is not declared", name), Hint: hint}
+	}
+	v := cty.NullVal(cty.String)
+	if a := p.data.First(name).file; a != nil && !p.data.IsShared(name) {
+		if literal, diags := a.Expr.Value(nil); !diags.HasErrors() {
+			v = literal
+		}
+	}
+	if v.IsNull() || v.Type() != cty.String {
+		return "", &diag.HintError{Message: fmt.Sprintf("data.%s is not one file of the site, that another one could take the place of", name), Hint: `write its path as it is: file = "NAME.yml"`}
+	}
+	return path.Clean(v.AsString()), nil
 }
 
 // reportUndeclaredData reports documents that are given from outside for data which the site does not declare.
