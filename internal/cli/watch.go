@@ -17,11 +17,11 @@ type watchCmd struct {
 	siteArg
 	lockFlags
 	pruneFlags
-	Yes      bool       `short:"y" help:"Apply in each round without asking."`
-	PlanOnly bool       `help:"Change nothing; tell what is not as declared."`
+	Yes      bool        `short:"y" help:"Apply in each round without asking."`
+	PlanOnly bool        `help:"Change nothing; tell what is not as declared."`
 	Interval *span       `help:"Time from the end of a round to the beginning of the next (default: what the site says, or 30m)." placeholder:"DURATION"`
 	Jitter   *percentage `help:"By how much the interval may be shorter or longer, so that not all machines begin at once (default: what the site says, or 10%%)." placeholder:"PERCENT"`
-	Rounds   int        `help:"End after this many rounds." placeholder:"N"`
+	Rounds   int         `help:"End after this many rounds." placeholder:"N"`
 }
 
 // Run applies a site, or looks at what it would do, now and at intervals.
