@@ -124,6 +124,8 @@ func (p *planner) invocation(r *Result, i int) states.Invocation {
 		inv.Confirms, inv.Guards = d.confirms.Address, nil
 		inv.Options.Locks = nil
 	}
+	inv.Node = d.Node
+	f.requires = append(f.requires, p.withinOf(d)...)
 	inv.Requires = p.addresses(f.requires)
 	for _, n := range f.causes {
 		inv.NotifiedBy = append(inv.NotifiedBy, p.notification(n))
@@ -140,6 +142,16 @@ func (p *planner) invocation(r *Result, i int) states.Invocation {
 	inv.Joined = uniqueJoined(inv.Joined)
 	inv.Next = p.beforeNext(i)
 	return inv
+}
+
+// withinOf gives the invocations without whose success one of a rule cannot go.
+func (p *planner) withinOf(d *decl) (list []int) {
+	for _, f := range p.follows(d, d.Within) {
+		if f.to.base >= 0 {
+			list = append(list, p.finalOf[f.to.base])
+		}
+	}
+	return list
 }
 
 // blockAround gives the block in one of whose lists an invocation of a state stands.

@@ -18,7 +18,7 @@ type follow struct {
 // linkFollows resolves what d comes after: by its own option, those of its parts, of
 // the state that it invokes and of the blocks that hold it.
 func (p *planner) linkFollows(d *decl) {
-	list := p.follows(d, d.Options.Follows)
+	list := append(p.follows(d, d.Options.Follows), p.follows(d, d.Within)...)
 	if d.state != nil {
 		list = append(list, p.follows(d.state, d.state.Options.Follows)...)
 	}

@@ -80,7 +80,7 @@ func (p *planner) part(d *decl, part *states.PartDeclaration, around ...*decl) s
 		o.Retry = m.Retry
 	}
 	return states.Part{
-		Type: part.Type, Key: part.Key, Ensure: d.ensureOf(part), Values: part.Values,
+		Act: part.Act, Type: part.Type, Key: part.Key, Ensure: d.ensureOf(part), Values: part.Values,
 		Sensitive: sensitive(m, part, o.Sensitive), Options: o,
 	}
 }

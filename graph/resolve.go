@@ -244,7 +244,7 @@ func partNames(d *decl) []string {
 
 func (p *planner) linkRuns() {
 	for _, d := range p.decls {
-		if d.Kind != states.RunKind || d.confirms != nil {
+		if d.Kind != states.RunKind || d.State == "" || d.confirms != nil {
 			continue
 		}
 		for _, s := range p.lookup(states.Ref{Address: d.State, Range: d.Range}) {

@@ -84,7 +84,7 @@ var imports = []struct {
 	{"runtime/journal", []string{"internal/plainjson", "lang/diag", "runtime/fault", "states", "runtime/host"}, nil},
 	// A plan is carried about with all that an apply needs, encrypted like secrets.
 	{"runtime/planfile", []string{"internal/plainjson", "states", "graph", "runtime/host", "runtime/journal", "runtime/machine", "lang/diag", "lang/secrets", "lang/site"}, []string{"*"}},
-	{"runtime", []string{"runtime/fault", "states", "graph", "lang/diag", "lang/expr", "runtime/host", "runtime/journal"}, []string{"*"}},
+	{"runtime", []string{"internal/plainjson", "runtime/fault", "states", "graph", "lang/diag", "lang/expr", "rules", "runtime/host", "runtime/journal"}, []string{"*"}},
 	// What can be asked of a machine, and what it answers: data, of which the records are a part.
 	{"runtime/machine", []string{"states", "lang/diag", "runtime/journal", "runtime/reconcile"}, []string{"*"}},
 	// What is set up on a machine, as a site would declare it. It is data of the machine, and writes no language.

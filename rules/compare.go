@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strconv"
 )
 
 // Rule is a selector with what is done about the nodes that it selects.
@@ -88,133 +87,69 @@ func (e *DocumentError) Unwrap() error { return e.NodeError }
 // Compare finds out what differs between two documents. A difference belongs to the deepest rule that selects it; of rules that select the same node, to the
 // first one. Its error is a *ConflictError or a *DocumentError.
 func Compare(list []Rule, before, after any) (*Comparison, error) {
-	if err := Check(list); err != nil {
-		return nil, err
-	}
-	old, err := divide(list, before, false)
+	old, err := Divide(list, before, false)
 	if err != nil {
 		return nil, err
 	}
-	wanted, err := divide(list, after, true)
+	wanted, err := Divide(list, after, true)
 	if err != nil {
 		return nil, err
 	}
-	moved := movedNodes(list, old, wanted)
+	return &Comparison{Changes: CompareNodes(list, old.Nodes, wanted.Nodes), Rest: differences(nil, old.Rest, wanted.Rest)}, nil
+}
+
+// CompareNodes finds out what differs between the nodes of two documents, in the order in which it is done.
+func CompareNodes(list []Rule, before, after []*Node) []Change {
+	old := byID(before)
+	wanted := byID(after)
+	moved := movedNodes(list, old, after)
 	var deleted, rest []Change
-	for _, n := range wanted.nodes {
-		o := old.byID[n.hit.id]
+	for _, n := range after {
+		o := old[n.Hit.id]
 		switch {
 		case o == nil:
-			rest = append(rest, Change{Rule: n.rule, Act: Create, Hit: n.hit})
-		case o.hit.kinds != n.hit.kinds:
-			deleted = append(deleted, Change{Rule: n.rule, Act: Delete, Hit: o.hit, Old: o.hit.Node})
-			rest = append(rest, Change{Rule: n.rule, Act: Create, Hit: n.hit})
+			rest = append(rest, Change{Rule: n.Rule, Act: Create, Hit: n.Hit})
+		case o.Hit.kinds != n.Hit.kinds:
+			deleted = append(deleted, Change{Rule: n.Rule, Act: Delete, Hit: o.Hit, Old: o.Hit.Node})
+			rest = append(rest, Change{Rule: n.Rule, Act: Create, Hit: n.Hit})
 		default:
-			diff := differences(nil, o.content, n.content)
-			if len(diff) > 0 || moved[n.hit.id] {
-				rest = append(rest, Change{Rule: n.rule, Act: Update, Hit: n.hit, Old: o.hit.Node, Diff: diff, Moved: moved[n.hit.id]})
+			diff := differences(nil, o.Content, n.Content)
+			if len(diff) > 0 || moved[n.Hit.id] {
+				rest = append(rest, Change{Rule: n.Rule, Act: Update, Hit: n.Hit, Old: o.Hit.Node, Diff: diff, Moved: moved[n.Hit.id]})
 			}
 		}
 	}
-	for _, o := range old.nodes {
-		if wanted.byID[o.hit.id] == nil {
-			deleted = append(deleted, Change{Rule: o.rule, Act: Delete, Hit: o.hit, Old: o.hit.Node})
+	for _, o := range before {
+		if wanted[o.Hit.id] == nil {
+			deleted = append(deleted, Change{Rule: o.Rule, Act: Delete, Hit: o.Hit, Old: o.Hit.Node})
 		}
 	}
 	depth := func(c Change) int { return len(list[c.Rule].Selector) }
 	slices.SortStableFunc(deleted, func(a, b Change) int { return cmp.Or(depth(b)-depth(a), a.Rule-b.Rule) })
 	slices.SortStableFunc(rest, func(a, b Change) int { return cmp.Or(depth(a)-depth(b), a.Rule-b.Rule) })
-	return &Comparison{Changes: append(deleted, rest...), Rest: differences(nil, old.rest, wanted.rest)}, nil
-}
-
-// node is a hit with what belongs to its rule.
-type node struct {
-	rule    int
-	hit     Hit
-	content any // without what deeper rules select
-}
-
-// division is a document, divided among rules.
-type division struct {
-	nodes []*node
-	byID  map[string]*node
-	rest  any // what no rule selects
-}
-
-func divide(list []Rule, document any, isNew bool) (*division, error) {
-	d := &division{byID: map[string]*node{}}
-	selected := map[string]bool{} // by where they are
-	for i, r := range list {
-		hits, err := r.Selector.Hits(document, r.Ordered)
-		if e, ok := err.(*NodeError); ok {
-			return nil, &DocumentError{i, isNew, e}
-		}
-		for _, h := range hits {
-			if d.byID[h.id] != nil {
-				continue
-			}
-			n := &node{rule: i, hit: h}
-			d.nodes, d.byID[h.id] = append(d.nodes, n), n
-			selected[placeKey("", h.At...)] = true
-		}
-	}
-	for _, n := range d.nodes {
-		n.content = without(n.hit.Node, placeKey("", n.hit.At...), selected)
-	}
-	d.rest = without(document, "", selected)
-	return d, nil
-}
-
-func placeKey(key string, steps ...string) string {
-	for _, s := range steps {
-		key += strconv.Quote(s)
-	}
-	return key
-}
-
-// without gives a value without the nodes below it that are selected.
-func without(v any, at string, selected map[string]bool) any {
-	switch v := v.(type) {
-	case map[string]any:
-		out := make(map[string]any, len(v))
-		for name, e := range v {
-			if key := placeKey(at, name); !selected[key] {
-				out[name] = without(e, key, selected)
-			}
-		}
-		return out
-	case []any:
-		out := []any{}
-		for i, e := range v {
-			if key := placeKey(at, strconv.Itoa(i)); !selected[key] {
-				out = append(out, without(e, key, selected))
-			}
-		}
-		return out
-	}
-	return v
+	return append(deleted, rest...)
 }
 
 // movedNodes are nodes of ordered rules that stand at another place among those that both documents have: as few of them as explain the order.
-func movedNodes(list []Rule, old, wanted *division) map[string]bool {
+func movedNodes(list []Rule, old map[string]*Node, wanted []*Node) map[string]bool {
 	moved := map[string]bool{}
-	groups := map[string][]*node{} // elements of one list, by where it is
-	for _, n := range wanted.nodes {
-		step := list[n.rule].Selector[len(list[n.rule].Selector)-1]
-		if o := old.byID[n.hit.id]; o != nil && list[n.rule].Ordered && step.selects() && o.hit.kinds == n.hit.kinds {
-			key := placeKey("", n.hit.At[:len(n.hit.At)-1]...)
+	groups := map[string][]*Node{} // elements of one list, by where it is
+	for _, n := range wanted {
+		step := list[n.Rule].Selector[len(list[n.Rule].Selector)-1]
+		if o := old[n.Hit.id]; o != nil && list[n.Rule].Ordered && step.selects() && o.Hit.kinds == n.Hit.kinds {
+			key := placeKey("", n.Hit.At[:len(n.Hit.At)-1]...)
 			groups[key] = append(groups[key], n)
 		}
 	}
 	for _, nodes := range groups {
 		places := make([]int, len(nodes))
 		for i, n := range nodes {
-			places[i] = old.byID[n.hit.id].hit.order
+			places[i] = old[n.Hit.id].Hit.order
 		}
 		stays := longestRise(places)
 		for i, n := range nodes {
 			if !stays[i] {
-				moved[n.hit.id] = true
+				moved[n.Hit.id] = true
 			}
 		}
 	}

@@ -16,10 +16,13 @@ type Hit struct {
 	Parent any            // the element around it that the selector selects, or the document
 	Node   any
 	At     []string // fields, and places in lists, that lead to it in its document
+	Around any      // of a node that Divide gives: Parent without what rules select
 
 	id    string // tells it apart from all nodes of a document, whatever selects them
 	kinds string // of what type what is around it is, and it itself
 	order int    // its place among the elements of its list
+
+	parentAt []string // what leads to Parent
 }
 
 // NodeError is a node that cannot be selected.
@@ -64,7 +67,7 @@ func (h *Hit) step(step Step, ordered bool) ([]Hit, error) {
 		in.kinds += kindName(value)
 		return []Hit{in}, nil
 	}
-	in.Parent = h.Node
+	in.Parent, in.parentAt = h.Node, h.At
 	in.kinds += kindName(value)
 	list, err := in.elements(step, ordered)
 	if err != nil {

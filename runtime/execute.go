@@ -24,6 +24,7 @@ func (e *engine) execute(ctx context.Context, nodes []*node) {
 			continue
 		}
 		if i := e.start(ctx, n); i != nil {
+			i.beginNode()
 			runs = append(runs, i)
 		}
 	}
@@ -49,6 +50,7 @@ func (e *engine) execute(ctx context.Context, nodes []*node) {
 	}
 	for _, i := range runs {
 		i.settle()
+		i.recordNode()
 	}
 }
 
@@ -65,6 +67,7 @@ type invocation struct {
 	failedPart   string // the part that ended it
 	counts       states.Counts
 	parts        map[string]states.Outcome
+	differing    *states.Differing // of a rule: what is done about its node; nil: that is not known
 }
 
 // start decides whether an invocation runs. If not, it has ended.
@@ -87,6 +90,9 @@ func (e *engine) start(ctx context.Context, n *node) *invocation {
 		i.debtReason, reason, cause = debtReason(unaccounted), "", ""
 	}
 	i.doubt, i.cause = reason, cause
+	if e.gate(i) {
+		return nil
+	}
 	e.recordHandlerStart(n, owed)
 	if e.resumption.hasPassedGuards(n) {
 		return i

@@ -95,6 +95,9 @@ func collectPaths(run *states.StateRun, registry *states.Registry) []string {
 // inPart is the context of what is done for a part.
 func (e *engine) inPart(ctx context.Context, s *step) context.Context {
 	ctx = host.WithPart(ctx, s.part.ID)
+	if s.part.Type == states.ComparisonType {
+		ctx = states.WithComparer(ctx, func(c states.Comparison) (map[string]states.Differing, error) { return e.compareNodes(s, c) })
+	}
 	return states.WithSay(ctx, func(text string) { e.recorder.recordNote(s, text) })
 }
 

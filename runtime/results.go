@@ -36,6 +36,9 @@ func (r *results) collect(run *states.StateRun, within bool) {
 	}
 	for i := range run.Invocations {
 		inv := &run.Invocations[i]
+		if inv.Node != nil {
+			r.referenced[inv.Node.Comparison] = true
+		}
 		for _, g := range inv.Guards {
 			add(g.Results)
 		}

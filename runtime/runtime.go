@@ -153,6 +153,7 @@ type engine struct {
 	confirms    confirmations
 	resumption  *resumption  // nil: the run began with this process
 	acts        sync.RWMutex // see runAlone
+	documents   documents    // of comparisons
 	actors      actors
 	// recoveredActs are parts that an earlier run has begun, and of which a step has
 	// taken that over.
@@ -179,6 +180,9 @@ func carryOut(ctx context.Context, run *states.StateRun, o Options, shadow *host
 	}
 	e.inheritDebts()
 	if err := e.findOrphans(ctx); err != nil {
+		return nil, err
+	}
+	if run, err = e.withDeletions(run); err != nil {
 		return nil, err
 	}
 	if e.run, err = withOwed(e.withOrphans(run), e.debts.open); err != nil {

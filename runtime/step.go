@@ -131,6 +131,10 @@ func (s *step) prepare(ctx context.Context) (acts bool) {
 	s.refusal, s.writes = "", 0
 	s.module = s.engine.moduleOf(s.part)
 	s.host = s.engine.hostOf(ctx, s)
+	if !s.invocation.isFor(s.part) {
+		s.outcome = states.Unchanged
+		return false
+	}
 	begun := s.engine.resumption.earlierBegin(s.part)
 	if begun == nil && !s.passGuards(ctx) { // else they let it through before
 		return false

@@ -61,6 +61,11 @@ type Declaration struct {
 	Range   diag.Range
 	Options Options
 
+	// Rules.
+
+	Node   *RuleNode
+	Within []Ref // what has to have gone well before, though its handlers need not
+
 	// States and runs.
 
 	TopLevel   bool // the declaration is a part at top level
@@ -69,7 +74,7 @@ type Declaration struct {
 	Defer      bool // states: at most once, in the tail
 	NeedsRun   bool // states: a param has no default, so that only a run can invoke it
 	ParamNames []string
-	State      string // runs: the address or base of the state it invokes
+	State      string // runs: the address or base of the state it invokes; none: it is of a rule
 	Parts      []PartDeclaration
 
 	// Blocks.
@@ -97,6 +102,7 @@ type PartDeclaration struct {
 	Sensitive []string // attributes whose values are never shown, sorted
 	Paths     []string // the paths that it touches, see Module.Paths
 	Options   Options
+	Act       NodeAct    // see Part.Act
 	Range     diag.Range // the header: TYPE "LABEL"
 	// Unknown are the attributes that were given, and whose values are not known: they are
 	// wrong, or secrets that were not opened.

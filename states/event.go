@@ -1,6 +1,7 @@
 package states
 
 import (
+	"encoding/json"
 	"time"
 
 	"github.com/tenetcm/tenet/lang/diag"
@@ -28,6 +29,7 @@ const (
 	EventCleaned    = "cleaned"    // a trace of an earlier run is gone: Key (a path or a process), Run, Reason
 	EventConfirm    = "confirm"    // a block waits for its check (Reason), or it has ended (Outcome, Error, Owes): Address; of an earlier run: Run, Site
 	EventRestored   = "restored"   // a path is again as it was before a block: Address, Key, ID (of the part that had changed it), Run (its run, if it is an earlier one), Owes
+	EventNode       = "node"       // a node of a rule: it is about to be changed (no Outcome), it is as Node says (Changed), or it was deleted (Node is empty): Address, Node
 	EventSummary    = "summary"    // the run ended: Counts
 )
 
@@ -114,11 +116,13 @@ type Event struct {
 	Made     string   `json:"made,omitempty"`
 	Requires []string `json:"requires,omitempty"`
 	// Retain is the retention of what is wanted; none: it is not to be retained.
-	Retain   Retention     `json:"retain,omitempty"`
-	Output   string        `json:"output,omitempty"` // what an act says to the user, masked
-	Attempt  int           `json:"attempt,omitempty"`
-	Duration time.Duration `json:"duration,omitempty"` // nanoseconds
-	Error    *Failure      `json:"error,omitempty"`
+	Retain  Retention `json:"retain,omitempty"`
+	Output  string    `json:"output,omitempty"` // what an act says to the user, masked
+	Attempt int       `json:"attempt,omitempty"`
+	// Node is what is remembered of a node of a rule.
+	Node     json.RawMessage `json:"node,omitempty"`
+	Duration time.Duration   `json:"duration,omitempty"` // nanoseconds
+	Error    *Failure        `json:"error,omitempty"`
 
 	*Counts
 }

@@ -5,7 +5,7 @@ package states
 func ReservedNames() []string {
 	return []string{
 		"block", "component", "data", "functions", "handler", "host", "host_group", "inventory",
-		"locals", "moved", "orphan", "output", "role", "rollout", "run", "site", "state",
+		"locals", "moved", "orphan", "output", "role", "rollout", "rule", "run", "site", "state",
 		"variable",
 		"each", "fact", "hosts", "local", "param", "result", "secret", "self", "var",
 		"always", "confirm", "members", "parts", "rescue", "validation",

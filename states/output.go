@@ -86,8 +86,11 @@ func named(name string, m *Module) *Module {
 
 // ModuleOf gives the module of a part of a run, or nil.
 func (r *Registry) ModuleOf(typ string) *Module {
-	if typ == OutputType {
+	switch typ {
+	case OutputType:
 		return outputModule()
+	case ComparisonType:
+		return comparisonModule()
 	}
 	return r.modules[typ]
 }

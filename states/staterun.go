@@ -35,6 +35,8 @@ type StateRun struct {
 	Handlers []Invocation `json:"handlers,omitempty"` // lazy states that nothing invokes now
 	// Prune: what the site has created and declares no longer is removed.
 	Prune bool `json:"prune,omitempty"`
+	// AllowEmpty: rules that select nothing any more delete all that they have made.
+	AllowEmpty bool `json:"allow_empty,omitempty"`
 	// Partial: it is not all that is declared for the machine, but a selection of it, what
 	// is left of a plan, or one of several hosts that are the same machine.
 	Partial bool `json:"partial,omitempty"`
@@ -91,12 +93,14 @@ type Invocation struct {
 	Joined []Follow `json:"joined,omitempty"`
 	// Rescues and Finishes name the block in whose rescue or always list the
 	// invocation stands: it runs when a member failed, or in every case.
-	Rescues  string            `json:"rescues,omitempty"`
-	Finishes string            `json:"finishes,omitempty"`
-	Parallel bool              `json:"parallel,omitempty"`
-	Guards   []Guard           `json:"guards,omitempty"`
-	Options  InvocationOptions `json:"options,omitzero"`
-	Parts    []Part            `json:"parts"`
+	Rescues  string `json:"rescues,omitempty"`
+	Finishes string `json:"finishes,omitempty"`
+	Parallel bool   `json:"parallel,omitempty"`
+	// Node is, of a rule, the node of data that it is for: it runs if that differs.
+	Node    *RuleNode         `json:"node,omitempty"`
+	Guards  []Guard           `json:"guards,omitempty"`
+	Options InvocationOptions `json:"options,omitzero"`
+	Parts   []Part            `json:"parts"`
 }
 
 // Notification is an edge to a handler's wave.
@@ -173,6 +177,8 @@ type Part struct {
 	Key     string         `json:"key,omitempty"`
 	Ensure  Ensure         `json:"ensure"`
 	Values  map[string]any `json:"values"`
+	// Act is, of a rule, for which act on the node the part is; none: for any.
+	Act NodeAct `json:"act,omitempty"`
 	// Results are attributes that the host computes just before the part runs.
 	Results   map[string]*Expr `json:"results,omitempty"`
 	Sensitive []string         `json:"sensitive,omitempty"`

@@ -70,7 +70,7 @@ func (n *Namespace) Declare(root, name string, e *Entry) (taken *Entry) {
 // IsRoot reports whether references may start with this name.
 func (n *Namespace) IsRoot(name string) bool {
 	switch name {
-	case "state", "handler", "run", "block", "component", "self":
+	case "state", "handler", "run", "rule", "block", "component", "self":
 		return true
 	}
 	return n.isType(name)

@@ -44,7 +44,7 @@ type schemaCheck struct {
 }
 
 // read reads a document, and checks it by a schema, or by that which it names itself. The list is what is wrong.
-func (c *documentCache) read(file expr.File, schema *schemaFile) (cty.Value, diag.List) {
+func (c *documentCache) read(file expr.File, schema *schemaFile) (*dataDocument, diag.List) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	sum := sha256.Sum256(file.Data)
@@ -65,9 +65,9 @@ func (c *documentCache) read(file expr.File, schema *schemaFile) (cty.Value, dia
 		}
 	}
 	if schema == nil || doc.node == nil {
-		return doc.value, list
+		return doc, list
 	}
-	return doc.value, append(list, doc.check(schema)...)
+	return doc, append(list, doc.check(schema)...)
 }
 
 // readAsDocument reads the file of a document, whose name tells the format.

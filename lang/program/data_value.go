@@ -121,7 +121,9 @@ func (e *expressions) fileOf(d *dataDecl, given *expr.DataFile, schema *schemaFi
 
 // documentOf gives the value of a document.
 func (e *expressions) documentOf(d *dataDecl, file expr.File, schema *schemaFile, sensitive bool) cty.Value {
-	v, list := e.site.documents.read(file, schema)
+	doc, list := e.site.documents.read(file, schema)
+	v := doc.value
+	e.documents[d.name] = doc.node
 	if sensitive {
 		v = v.Mark(expr.Sensitive)
 	}

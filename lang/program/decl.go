@@ -45,6 +45,7 @@ type declaration struct {
 	// generate makes the parts of a state for the values of its params, where a
 	// script's function does.
 	generate func(params map[string]cty.Value) (*syntax.Body, diag.List)
+	rule     *ruleDecl // nil: it is no rule
 	// key is the instance that a script declares, nil if it declares none. All
 	// those of one base stand in group of the first.
 	key   *string

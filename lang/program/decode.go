@@ -67,7 +67,7 @@ func (d *decoder) declaration(b *syntax.Block, file string) *declaration {
 	defer func() { addCalls(d.list, before, b.Calls) }()
 	root := b.Type
 	switch root {
-	case "state", "handler", "run", "block", "component":
+	case "state", "handler", "run", "block", "component", "rule":
 		if !d.identifier(b) {
 			return nil
 		}
@@ -98,6 +98,8 @@ func (d *decoder) declaration(b *syntax.Block, file string) *declaration {
 		d.state(out, b)
 	case "run":
 		d.run(out, b)
+	case "rule":
+		d.rule(out, b)
 	case "block":
 		d.block(out, b, file)
 	case "component":

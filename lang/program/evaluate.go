@@ -45,8 +45,10 @@ type evaluation struct {
 type evaluator struct {
 	*expressions
 	variables          *variableValues
-	expandedComponents map[string]bool // components that were expanded, by base
-	own                []*declaration  // see ownDeclarations
+	expandedComponents map[string]bool       // components that were expanded, by base
+	own                []*declaration        // see ownDeclarations
+	ruledData          map[string]*ruledData // by the name of the data; nil: something is wrong with it
+	ruleStates         map[string]bool       // addresses of states that rules name: they are not invoked by themselves
 }
 
 // Evaluate gives the declarations for a target; nil or incomplete when the list
@@ -155,6 +157,10 @@ func (e *evaluator) expandAll() {
 // declarations evaluates what the directory declares.
 func (e *evaluator) declarations(ctx context.Context) error {
 	for rest := e.ownDeclarations(); len(rest) > 0; {
+		if rest[0].rule != nil { // they come behind what they read
+			rest = rest[1:]
+			continue
+		}
 		n := e.independent(rest)
 		if err := e.evaluateTogether(ctx, rest[:n]); err != nil {
 			return err
@@ -165,6 +171,7 @@ func (e *evaluator) declarations(ctx context.Context) error {
 		}
 		rest = rest[n+len(others):]
 	}
+	e.rules()
 	e.vault.Take(e.root.Variables)
 	return ctx.Err() // a script may have been stopped in the last of them
 }

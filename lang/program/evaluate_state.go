@@ -30,6 +30,7 @@ func (e *evaluator) state(out *states.Declaration, in *instance) {
 		values[p.name] = partValues{e.expressions}.paramDefault(p)
 	}
 	out.Lazy = out.Lazy || given != nil
+	out.NeedsRun = out.NeedsRun || e.ruleStates[in.address]
 	if out.Options.LeftOut {
 		in.parts, e.doubtful[in.address] = nil, true
 		return

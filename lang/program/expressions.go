@@ -11,6 +11,7 @@ import (
 	"github.com/zclconf/go-cty/cty/function"
 
 	"github.com/tenetcm/tenet/lang/diag"
+	"github.com/tenetcm/tenet/lang/document"
 	"github.com/tenetcm/tenet/lang/expr"
 	"github.com/tenetcm/tenet/lang/syntax"
 	"github.com/tenetcm/tenet/states"
@@ -31,6 +32,8 @@ type expressions struct {
 	// outermost first.
 	visiting []string
 	scripts  *scriptState // nil: there are no scripts, or they have run
+	// documents are those that data was read from, by the names of the data.
+	documents map[string]*document.Node
 	// localsSameForAllHosts tells, as far as it was asked, which locals give the same for every host.
 	localsSameForAllHosts map[string]bool
 }
@@ -38,7 +41,7 @@ type expressions struct {
 func newExpressions(of *evaluation, p *Program, prefix string) *expressions {
 	files := expr.NewFilesOf(p.dir.FS, p.dir.Name)
 	files.UseVault(of.vault)
-	e := &expressions{evaluation: of, site: p, prefix: prefix}
+	e := &expressions{evaluation: of, site: p, prefix: prefix, documents: map[string]*document.Node{}}
 	if p.dir.Scripts != nil {
 		e.scripts = &scriptState{}
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/lang/expr"
 	"github.com/tenetcm/tenet/lang/syntax"
+	"github.com/tenetcm/tenet/rules"
 	"github.com/tenetcm/tenet/states"
 )
 
@@ -23,8 +24,9 @@ type instance struct {
 	parts map[string]bool
 	// options are its options, once optionsOf has evaluated them.
 	options *states.Options
-	owner   *evaluator // of the directory that declares it
-	inner   *evaluator // components: of what they declare; nil when left out
+	owner   *evaluator  // of the directory that declares it
+	node    *rules.Node // of a rule
+	inner   *evaluator  // components: of what they declare; nil when left out
 }
 
 // each is one turn of a for_each.
@@ -138,7 +140,11 @@ func (e *evaluator) expand(d *declaration) {
 		e.omittedPrefixes = append(e.omittedPrefixes, base+".", base+"[")
 		return
 	}
-	if d.group != nil {
+	switch {
+	case d.rule != nil:
+		e.expandRule(d)
+		return
+	case d.group != nil:
 		e.expandGroup(d)
 		return
 	}

@@ -139,6 +139,9 @@ func (l *linker) declaration(d *declaration) {
 	l.attributes(s, d.parallel, d.lazy, d.deferred, d.state, d.args, d.ordered, d.recovered,
 		d.members.attr, d.rescue.attr, d.always.attr)
 	l.options(d.options, d.guards, s)
+	if d.rule != nil {
+		l.attributes(s, d.rule.attributes()...)
+	}
 	inner := s
 	if !d.topLevel {
 		inner.self, inner.params = d.entry, d

@@ -143,6 +143,9 @@ func parseDirectory(dir *Directory, o Options, from *Program) (*Program, diag.Li
 		}
 	}
 	d.list.Add(p.resolveRoles()...)
+	if p.dir.Scripts == nil && !p.broken {
+		p.checkRules(d)
+	}
 	if p.dir.Scripts != nil {
 		d.staticSite()
 		return p, d.list.Sorted() // each evaluation links what the scripts declare, too

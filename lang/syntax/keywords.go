@@ -26,7 +26,7 @@ type AttributeDoc struct {
 // KeywordDocs describes the keywords of the language, in the order in which they are
 // best read.
 func KeywordDocs() []KeywordDoc {
-	return slices.Concat(stateKeywords(), groupKeywords(), valueKeywords(), siteKeywords(), hostKeywords(), fleetKeywords())
+	return slices.Concat(stateKeywords(), groupKeywords(), valueKeywords(), ruleKeywords(), siteKeywords(), hostKeywords(), fleetKeywords())
 }
 
 func stateKeywords() []KeywordDoc {

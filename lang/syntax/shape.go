@@ -31,6 +31,7 @@ type Shapes struct {
 	Retry, Confirm                                             *Shape
 	Component, Role, Host, HostGroup, Output, Moved, Functions *Shape
 	Inventory, Rollout, Stage, Hook, Window, Reconcile         *Shape
+	Rule                                                       *Shape
 	Options                                                    map[string]*expr.Option
 	Registry                                                   *states.Registry
 }
@@ -61,6 +62,13 @@ func NewShapes(registry *states.Registry) *Shapes {
 	s.Handler.Attributes = slices.DeleteFunc(s.Handler.Attributes, func(name string) bool { return name == "lazy" }) // it always is
 	s.Run = s.withOptions(expr.OnRun, &Shape{What: "a run", Blocks: guards,
 		Attributes: []string{"params", "state"}, Refs: []string{"state"}})
+	s.Rule = s.withOptions(expr.OnRun, &Shape{What: "a rule", Blocks: guards,
+		Attributes: []string{"create", "data", "delete", "ordered", "parallel", "retrieve", "select", "update", "validate"},
+		Refs:       []string{"create", "data", "delete", "retrieve", "update", "validate"}})
+	s.Rule.Attributes = slices.DeleteFunc(s.Rule.Attributes, func(name string) bool {
+		return slices.Contains([]string{"defer", "ensure", "for_each", "lazy", "listen", "listen_failure", "retain"}, name)
+	})
+	s.Rule.Attributes = slices.Compact(s.Rule.Attributes)
 	s.Block = s.withOptions(expr.OnBlock, &Shape{What: "a block", Parts: true,
 		Attributes: []string{"always", "members", "ordered", "recovered", "rescue"},
 		Refs:       []string{"always", "members", "rescue"},
@@ -85,10 +93,10 @@ func NewShapes(registry *states.Registry) *Shapes {
 	s.Functions = &Shape{What: "functions", Attributes: []string{"source"}}
 	s.Inner = &Shape{What: "a block's rescue or always", Parts: true, Blocks: map[string]int{"state": 1, "handler": 1, "run": 1, "block": 1, "component": 1}}
 	s.Root = &Shape{What: "a site", Parts: true,
-		Blocks: map[string]int{"site": 0, "variable": 1, "locals": 0, "data": 1, "state": 1, "handler": 1, "run": 1, "block": 1, "component": 1,
+		Blocks: map[string]int{"site": 0, "variable": 1, "locals": 0, "data": 1, "rule": 1, "state": 1, "handler": 1, "run": 1, "block": 1, "component": 1,
 			"role": 1, "host": 1, "host_group": 1, "inventory": 0, "rollout": 0, "output": 1, "moved": 0, "functions": 1}}
 	s.Role = &Shape{What: "a role", Parts: true, Attributes: []string{"roles", "vars"},
-		Blocks: map[string]int{"variable": 1, "locals": 0, "data": 1, "state": 1, "handler": 1, "run": 1, "block": 1, "component": 1, "output": 1}}
+		Blocks: map[string]int{"variable": 1, "locals": 0, "data": 1, "rule": 1, "state": 1, "handler": 1, "run": 1, "block": 1, "component": 1, "output": 1}}
 	return s
 }
 
@@ -138,6 +146,8 @@ func (s *Shapes) BlockOf(in *Shape, word string) (inside *Shape, labels int) {
 		inside = s.Handler
 	case "run":
 		inside = s.Run
+	case "rule":
+		inside = s.Rule
 	case "block":
 		inside = s.Block
 	case "rescue", "always":

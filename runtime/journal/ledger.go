@@ -1,7 +1,9 @@
 package journal
 
 import (
+	"bytes"
 	"cmp"
+	"encoding/json"
 	"maps"
 	"slices"
 	"strings"
@@ -27,10 +29,20 @@ type Ledger struct {
 	Unknown []states.Begun `json:"unknown"`
 	// Unconfirmed are blocks that changed something, and whose check did not end.
 	Unconfirmed []Unconfirmed `json:"unconfirmed,omitempty"`
+	// Nodes are the nodes of data that rules have made or found as wanted, by site and address.
+	Nodes map[string]map[string]Node `json:"nodes,omitempty"`
 	// Damaged says what of the runs could not be read, for people.
 	Damaged []string `json:"damaged,omitempty"`
 
 	base string // through which run owed.json is
+}
+
+// Node is a node of data as a rule has last made it.
+type Node struct {
+	// Data is what is remembered of it: as it was last, or as it was to become first.
+	Data json.RawMessage `json:"data,omitempty"`
+	// IsUnknown: something was begun with it, and not seen to end well.
+	IsUnknown bool `json:"unknown,omitempty"`
 }
 
 // Unconfirmed is a block whose check has not ended: what it changed in a run is
@@ -103,6 +115,8 @@ func (r *Replay) Add(ev *states.Event) {
 		}
 	case states.EventUnknown:
 		r.renamed(ev)
+	case states.EventNode:
+		r.node(ev)
 	case states.EventConfirm:
 		r.confirm(ev)
 		r.owes(ev.Address, ev, states.Failed)
@@ -259,6 +273,36 @@ func (r *Replay) forgive(list []states.Debt) {
 	r.Ledger.Debts = slices.DeleteFunc(r.Ledger.Debts, func(d states.Debt) bool { return among(list, d) })
 }
 
+// node notes what has become of a node.
+func (r *Replay) node(ev *states.Event) {
+	nodes := r.Ledger.Nodes[r.site]
+	switch {
+	case ev.Outcome == "":
+		known := nodes[ev.Address].Data
+		if len(known) == 0 {
+			known = ev.Node // what it was to become
+		}
+		r.Ledger.setNode(r.site, ev.Address, Node{Data: known, IsUnknown: true})
+	case len(ev.Node) == 0:
+		delete(nodes, ev.Address)
+		if len(nodes) == 0 {
+			delete(r.Ledger.Nodes, r.site)
+		}
+	default:
+		r.Ledger.setNode(r.site, ev.Address, Node{Data: ev.Node})
+	}
+}
+
+func (l *Ledger) setNode(site, address string, n Node) {
+	if l.Nodes == nil {
+		l.Nodes = map[string]map[string]Node{}
+	}
+	if l.Nodes[site] == nil {
+		l.Nodes[site] = map[string]Node{}
+	}
+	l.Nodes[site][address] = n
+}
+
 // confirm notes that a block waits for its check, or that this has ended. An event
 // about a block of an earlier run names that and its site.
 func (r *Replay) confirm(ev *states.Event) {
@@ -299,7 +343,10 @@ func (l *Ledger) Empty() bool {
 // equal reports whether two Ledgers say the same, whatever the runs they go through.
 func (l *Ledger) equal(o *Ledger) bool {
 	return slices.Equal(l.Debts, o.Debts) && slices.Equal(l.Unknown, o.Unknown) &&
-		slices.Equal(l.Unconfirmed, o.Unconfirmed) && slices.Equal(l.Damaged, o.Damaged)
+		slices.Equal(l.Unconfirmed, o.Unconfirmed) && slices.Equal(l.Damaged, o.Damaged) &&
+		maps.EqualFunc(l.Nodes, o.Nodes, func(a, b map[string]Node) bool {
+			return maps.EqualFunc(a, b, func(x, y Node) bool { return x.IsUnknown == y.IsUnknown && bytes.Equal(x.Data, y.Data) })
+		})
 }
 
 // Clone gives a copy that does not share its lists.
@@ -307,6 +354,13 @@ func (l *Ledger) Clone() *Ledger {
 	c := *l
 	c.Debts, c.Unknown, c.Unconfirmed = slices.Clone(l.Debts), slices.Clone(l.Unknown), slices.Clone(l.Unconfirmed)
 	c.Damaged = slices.Clone(l.Damaged)
+	c.Nodes = nil
+	for site, nodes := range l.Nodes {
+		if c.Nodes == nil {
+			c.Nodes = map[string]map[string]Node{}
+		}
+		c.Nodes[site] = maps.Clone(nodes)
+	}
 	return &c
 }
 

@@ -324,7 +324,7 @@ func (r *Run) leave() error {
 		r.holder.Settled, r.holder.Base = r.ID(), r.past.base
 		return claim(r.lock, &r.holder)
 	}
-	return r.folder.writeLedger(l, !l.Empty() || !r.past.Empty())
+	return r.folder.writeLedger(l, !l.Empty() || !r.past.Empty() || len(l.Nodes)+len(r.past.Nodes) > 0)
 }
 
 // Abandon gives up the run's files and the lock, and writes nothing more, as

@@ -1,0 +1,103 @@
+package states
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"sync"
+
+	"github.com/tenetcm/tenet/runtime/host"
+)
+
+// ComparisonType is the type of the parts that compare the wanted data with what is there, for the rules of that data. No
+// source declares such a part by its type, so that Registry.Lookup does not know it.
+const ComparisonType = "comparison"
+
+// NodesResult is the result of such a part: what differs, as a Differing by the addresses of nodes.
+const NodesResult = "nodes"
+
+// DocumentRule is what a host has to know of a rule in order to compare.
+type DocumentRule struct {
+	Address string `json:"address"` // rule.NAME
+	Select  string `json:"select"`
+	Ordered bool   `json:"ordered,omitempty"`
+	// Retrieves names the rule whose retrieve tells what is there; none: what was last converged does.
+	Retrieves string `json:"retrieves,omitempty"`
+	Creates   bool   `json:"creates,omitempty"`
+	Updates   bool   `json:"updates,omitempty"`
+	Deletes   bool   `json:"deletes,omitempty"`
+}
+
+// Comparison is what such a part has to compare.
+type Comparison struct {
+	Name      string          `state:"name,key" doc:"The data, as data.NAME."`
+	Rules     json.RawMessage `state:"rules" doc:"The rules: a list of DocumentRule."`
+	Ignore    []string        `state:"ignore" doc:"Selectors of what is not compared."`
+	Wanted    json.RawMessage `state:"wanted" doc:"The wanted data."`
+	Retrieved json.RawMessage `state:"retrieved" doc:"What is there, as rules have retrieved it, by their addresses."`
+	Verify    *bool           `state:"verify" doc:"It looks whether the acts of the rules have done what they should."`
+
+	Nodes json.RawMessage `state:"nodes,out" doc:"What differs, by the addresses of nodes."`
+}
+
+// Differing is what is done about a node, and what the states that do it may know.
+type Differing struct {
+	Act    NodeAct `json:"act"`
+	Node   any     `json:"node"` // as it is wanted; of one to delete, as it was
+	Path   any     `json:"path"`
+	Parent any     `json:"parent"` // of a node to delete: without the nodes in it that rules select
+	Old    any     `json:"old"`    // nil: it was not there
+	Diff   any     `json:"diff"`   // of an update: a list of { path, old, new }
+	Why    string  `json:"why"`    // for people
+}
+
+// NodeAct is what is done about a node.
+type NodeAct string
+
+// The acts.
+const (
+	CreateNode  NodeAct = "create"
+	UpdateNode  NodeAct = "update"
+	DeleteNode  NodeAct = "delete"
+	ReplaceNode NodeAct = "replace" // it is deleted, and created anew
+)
+
+// RuleNode says which node of data an invocation is for.
+type RuleNode struct {
+	Comparison string `json:"comparison"` // the address of the part that compares
+	Rule       string `json:"rule"`       // rule.NAME
+	// Address is that of the node; none: the invocation is made into one for each node that is to be deleted.
+	Address string `json:"address,omitempty"`
+	Deletes bool   `json:"deletes,omitempty"`
+	// Verifies: it looks again, if anything was done.
+	Verifies bool `json:"verifies,omitempty"`
+	Parallel bool `json:"parallel,omitempty"` // those that are made of it go side by side
+}
+
+type comparerKey struct{}
+
+// WithComparer lets a comparison compare.
+func WithComparer(ctx context.Context, compare func(Comparison) (map[string]Differing, error)) context.Context {
+	return context.WithValue(ctx, comparerKey{}, compare)
+}
+
+var comparisonModule = sync.OnceValue(func() *Module {
+	return named(ComparisonType, Define(Type[Comparison]{
+		Name: "part_of_comparison", Doc: "Compares wanted data with what is there.",
+		Example:  "rule \"vlan\" {\n  data   = data.network\n  select = \"vlans[id]\"\n}\n",
+		NoAbsent: "it leaves nothing behind",
+		Effects:  func(Comparison, bool) Effects { return Effects{} },
+		Act: func(ctx context.Context, _ host.Host, want Comparison) (bool, Comparison, error) {
+			compare, ok := ctx.Value(comparerKey{}).(func(Comparison) (map[string]Differing, error))
+			if !ok {
+				return false, want, errors.New("nothing can compare here")
+			}
+			nodes, err := compare(want)
+			if err != nil {
+				return false, want, err
+			}
+			want.Nodes, err = json.Marshal(nodes)
+			return false, want, err
+		},
+	}))
+})
