@@ -46,7 +46,7 @@ func (e *engine) withDeletions(run *states.StateRun) (*states.StateRun, error) {
 }
 
 // deletable lists the addresses of nodes of a rule that may have to be deleted: those that it has made and that are wanted no
-// more, unless the run is a selection; and those that may have to be made anew.
+// more; and those that may have to be made anew.
 func (e *engine) deletable(inv *states.Invocation, last map[string]remembered) ([]string, error) {
 	d, err := e.documentOf(inv.Node.Comparison)
 	if err != nil {
@@ -55,7 +55,7 @@ func (e *engine) deletable(inv *states.Invocation, last map[string]remembered) (
 	var list []string
 	for _, address := range slices.Sorted(maps.Keys(last)) {
 		i := d.ruleOf(address)
-		if i >= 0 && d.rules[i].Address == inv.Node.Rule && d.byAddress[address] == nil && !e.run.Partial {
+		if i >= 0 && d.rules[i].Address == inv.Node.Rule && d.byAddress[address] == nil {
 			list = append(list, address)
 		}
 	}

@@ -64,6 +64,10 @@ func (e *engine) gate(i *invocation) bool {
 		i.doubt, i.cause = doubt, cause
 		return false
 	}
+	if d.Act == states.ReplaceNode && !n.inv.Node.Deletes && e.nodes[n.address+".delete"] == nil {
+		e.failBefore(n, &diag.HintError{Message: "it has to be deleted and created anew (" + d.Why + "), and this run deletes nothing", Hint: "apply all of " + n.inv.Node.Rule})
+		return true
+	}
 	i.differing = d
 	if !n.inv.Node.Verifies && i.debtReason == "" {
 		i.debtReason = d.Why

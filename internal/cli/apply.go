@@ -28,6 +28,7 @@ type applyCmd struct {
 	convergeFlags
 	lockFlags
 	pruneFlags
+	emptyFlags
 	rolloutFlags
 	Resume  string `help:"Go on with this run, which did not end, or failed, with those of an execution on its hosts, or with the last one." placeholder:"ID|last"`
 	Once    bool   `help:"Apply also where an agent keeps the host as this site says, until the agent looks next."`
@@ -43,13 +44,16 @@ func (cmd *applyCmd) Run(ctx runContext, s *client) error {
 		return err
 	}
 	s.lockTimeout = time.Duration(cmd.LockTimeout)
-	s.prune, s.once = cmd.Prune, cmd.Once
+	s.prune, s.once, s.allowEmpty = cmd.Prune, cmd.Once, cmd.Empty
 	if cmd.Resume != "" {
 		return s.resume(ctx, cmd)
 	}
 	if isPlanFile(cmd.Site) {
 		if cmd.Prune {
 			return usage("give it to tenet plan -o FILE", "--prune is for plans, and this is one that is saved")
+		}
+		if cmd.Empty {
+			return usage("give it to tenet plan -o FILE", "--empty is for plans, and this is one that is saved")
 		}
 		return s.applyPlan(ctx, cmd)
 	}

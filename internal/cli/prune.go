@@ -4,3 +4,8 @@ package cli
 type pruneFlags struct {
 	Prune bool `help:"Remove what the site has created and declares no longer."`
 }
+
+// emptyFlags are about rules.
+type emptyFlags struct {
+	Empty bool `help:"Let a rule that selects nothing any more delete all that it has made."`
+}

@@ -151,7 +151,7 @@ func (c *site) forHost(h *lang.Host) *site {
 func (s *client) siteOf(loaded *lang.Site, h *host.Local) (*site, error) {
 	g := s.globals
 	c := &site{host: h, Site: &orchestrate.Site{
-		Site: loaded, Prune: s.prune, Limit: s.limitEvaluation,
+		Site: loaded, Prune: s.prune, AllowEmpty: s.allowEmpty, Limit: s.limitEvaluation,
 		Selection: graph.Selection{Targets: g.Target, Tags: g.Tags, Exclude: g.Exclude},
 	}}
 	if s.prune && len(g.Target)+len(g.Tags)+len(g.Exclude) > 0 {

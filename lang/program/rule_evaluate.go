@@ -167,12 +167,13 @@ func isAround(outer, inner rules.Selector) bool {
 // deletion declares what is made into an invocation for each node that is to be deleted.
 func (e *ruleEvaluator) deletion(i int) {
 	d, state := e.of.rules[i], e.named[i].delete
-	if state == nil {
+	if state == nil || e.sharers() != nil { // what another host of the same machine has made is not this one's
 		return
 	}
 	base := e.prefix + d.base
 	out := e.declaration(d, base+".delete", base)
 	out.Options = e.ruleOptions(d)
+	out.Options.Tags = nil // a selection by tags deletes nothing
 	at := rangeOf(d.src)
 	given := map[string]cty.Value{"data": e.data(e.of.name)}
 	for _, field := range []string{"node", "path", "parent", "old", "diff"} {
@@ -180,6 +181,9 @@ func (e *ruleEvaluator) deletion(i int) {
 	}
 	out.Node = &states.RuleNode{Comparison: e.comparison, Rule: base, Deletes: true, Parallel: d.rule.parallel}
 	out.Parts = e.ruleParts(state, d.rule.delete, out.Address, "", states.DeleteNode, given)
+	for k := range out.Parts {
+		out.Parts[k].Options.Tags = nil
+	}
 	e.follow(&out, at)
 	e.last = out.Address
 	e.out = append(e.out, out)

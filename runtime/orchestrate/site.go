@@ -26,6 +26,8 @@ type Site struct {
 	// Selection is what part of the site is wanted; the zero value: all of it.
 	Selection graph.Selection
 	Prune     bool // remove what the site has created and declares no longer
+	// AllowEmpty lets rules that select nothing any more delete all that they have made.
+	AllowEmpty bool
 	// SecretFiles gives the digests of the files of secrets that were opened; nil: none is.
 	SecretFiles func() map[string]string
 	// Limit limits what cannot be cancelled, such as an evaluation, until stop is called;
@@ -87,6 +89,7 @@ func (s *Site) Compile(ctx context.Context, host string, facts func(name string)
 		c.Run = run
 		return c, append(diags, found...), nil
 	}
+	s.allowEmpty(c)
 	return c, append(diags, s.prune(c)...), nil
 }
 
@@ -138,6 +141,17 @@ func (s *Site) prune(c *Compilation) diag.List {
 	run.Revision = graph.Revision(&run)
 	c.Run = &run
 	return nil
+}
+
+// allowEmpty makes the run one in which rules that select nothing any more delete all that they have made.
+func (s *Site) allowEmpty(c *Compilation) {
+	if !s.AllowEmpty {
+		return
+	}
+	run := *c.Run
+	run.AllowEmpty = true
+	run.Revision = graph.Revision(&run)
+	c.Run = &run
 }
 
 // Job is what the site is for the machine. Who gives it to one adds what is not of the site.
