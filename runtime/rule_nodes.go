@@ -3,6 +3,7 @@ package runtime
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -10,8 +11,30 @@ import (
 	"github.com/tenetcm/tenet/internal/plainjson"
 	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/rules"
+	"github.com/tenetcm/tenet/runtime/journal"
 	"github.com/tenetcm/tenet/states"
 )
+
+// renameNodes records which addresses remembered nodes have now.
+func (e *engine) renameNodes() {
+	if e.planning() || e.options.Past == nil || len(e.run.Moved) == 0 {
+		return
+	}
+	known := e.options.Past.Nodes[journal.Identity(e.run.Site, e.options.Origin)]
+	for _, was := range slices.Sorted(maps.Keys(known)) {
+		now := states.Renamed(was, e.run.Moved)
+		if now == was {
+			continue
+		}
+		if _, taken := known[now]; !taken {
+			e.recorder.emit(states.Event{Type: states.EventNode, Address: now, Outcome: states.Changed, Node: known[was].Data})
+			if known[was].IsUnknown {
+				e.recorder.emit(states.Event{Type: states.EventNode, Address: now})
+			}
+		}
+		e.recorder.emit(states.Event{Type: states.EventNode, Address: was, Outcome: states.Changed})
+	}
+}
 
 // differingNode gives what is done about the node of an invocation; nil: nothing. doubt says why a plan cannot know.
 func (e *engine) differingNode(n *node) (d *states.Differing, doubt, cause string, err error) {

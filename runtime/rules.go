@@ -131,7 +131,10 @@ func (e *engine) compareNodes(s *step, c states.Comparison) (map[string]states.D
 	if err != nil {
 		return nil, err
 	}
-	f := &finding{document: d, last: last, nodes: map[string]states.Differing{}, allowsEmpty: e.run.AllowEmpty}
+	f := &finding{document: d, last: last, nodes: map[string]states.Differing{}, around: map[string]any{}, allowsEmpty: e.run.AllowEmpty}
+	for _, n := range old {
+		f.around[d.address(n.Rule, &n.Hit)] = n.Hit.Around
+	}
 	for _, change := range rules.CompareNodes(d.list, old, d.wanted) {
 		f.add(&change)
 	}
@@ -189,6 +192,7 @@ func (d *document) before(c *states.Comparison, last map[string]remembered) ([]*
 type finding struct {
 	*document
 	last        map[string]remembered
+	around      map[string]any // what was around nodes
 	nodes       map[string]states.Differing
 	kept        []string // wanted no more, and nothing deletes them
 	foreign     []string // not wanted, and not made by a rule
@@ -202,7 +206,7 @@ func (f *finding) add(c *rules.Change) {
 	r, address := f.rules[c.Rule], f.address(c.Rule, &c.Hit)
 	wanted := f.byAddress[address]
 	_, isMade := f.last[address]
-	d := states.Differing{Node: c.Hit.Node, Path: c.Hit.Path, Parent: c.Hit.Parent, Old: c.Old, Why: why(c)}
+	d := states.Differing{Path: c.Hit.Path, Around: f.around[address], Old: c.Old, Why: why(c)}
 	switch {
 	case c.Act == rules.Delete && wanted == nil && !isMade:
 		f.foreign = append(f.foreign, address)
@@ -211,7 +215,7 @@ func (f *finding) add(c *rules.Change) {
 		f.kept = append(f.kept, address)
 		return
 	case c.Act == rules.Delete && wanted == nil:
-		d.Act, d.Parent = states.DeleteNode, c.Hit.Around
+		d.Act = states.DeleteNode
 	case c.Act == rules.Delete: // another type: the creation says so
 		f.nodes[address] = states.Differing{Old: c.Old}
 		return
@@ -252,7 +256,7 @@ func (f *finding) addUnknown() {
 		if _, differs := f.nodes[address]; differs || !last.isUnknown || r.Retrieves != "" {
 			continue
 		}
-		d := states.Differing{Act: states.UpdateNode, Node: n.Hit.Node, Path: n.Hit.Path, Parent: n.Hit.Parent, Old: last.stored.Node, Diff: []any{},
+		d := states.Differing{Act: states.UpdateNode, Path: n.Hit.Path, Around: f.around[address], Old: last.stored.Node, Diff: []any{},
 			Why: "an earlier run began it, and it did not end well"}
 		switch {
 		case !r.Updates && r.Deletes:

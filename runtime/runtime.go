@@ -214,6 +214,7 @@ func carryOut(ctx context.Context, run *states.StateRun, o Options, shadow *host
 	e.recorder.start()
 	e.recordWanted()
 	e.announceDebts()
+	e.renameNodes()
 	e.cleanUp(ctx)
 	e.settlePast(ctx)
 	e.announceOrphans()

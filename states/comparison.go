@@ -43,9 +43,8 @@ type Comparison struct {
 // Differing is what is done about a node, and what the states that do it may know.
 type Differing struct {
 	Act    NodeAct `json:"act"`
-	Node   any     `json:"node"` // as it is wanted; of one to delete, as it was
 	Path   any     `json:"path"`
-	Parent any     `json:"parent"` // of a node to delete: without the nodes in it that rules select
+	Around any     `json:"around"` // what was around it, without the nodes in it that rules select; nil: it was not there
 	Old    any     `json:"old"`    // nil: it was not there
 	Diff   any     `json:"diff"`   // of an update: a list of { path, old, new }
 	Why    string  `json:"why"`    // for people

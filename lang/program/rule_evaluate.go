@@ -176,8 +176,8 @@ func (e *ruleEvaluator) deletion(i int) {
 	out.Options.Tags = nil // a selection by tags deletes nothing
 	at := rangeOf(d.src)
 	given := map[string]cty.Value{"data": e.data(e.of.name)}
-	for _, field := range []string{"node", "path", "parent", "old", "diff"} {
-		given[field] = nodeResult(e.comparison, base, field, at)
+	for param, field := range map[string]string{"node": "old", "path": "path", "parent": "around", "old": "old", "diff": "diff"} {
+		given[param] = nodeResult(e.comparison, base, field, at)
 	}
 	out.Node = &states.RuleNode{Comparison: e.comparison, Rule: base, Deletes: true, Parallel: d.rule.parallel}
 	out.Parts = e.ruleParts(state, d.rule.delete, out.Address, "", states.DeleteNode, given)
