@@ -60,7 +60,10 @@ func (e *evaluator) divideData(name string) *ruledData {
 		out.list = append(out.list, rules.Rule{Name: d.base, Selector: d.rule.selector, Ordered: d.rule.ordered})
 	}
 	decl, has := e.site.data.Of(name, e.hostRoles())
-	if !has {
+	switch {
+	case !has && !e.site.data.Has(name) && e.site.dir.Scripts == nil:
+		return nil // which has been reported
+	case !has:
 		e.errorAt(out.rules[0].src, "declare it at top level, or give the host the role", "this host does not have data.%s, which %s is for", name, out.rules[0].base)
 		return nil
 	}
