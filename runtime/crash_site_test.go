@@ -223,6 +223,7 @@ func (s *crashSite) world(t failer, parallel int) *world {
 	w := &world{Memory: host.NewMemory(), t: t, state: stateDir(t), site: s, run: s.run, parallel: parallel}
 	w.platter = newPlatter(w.state)
 	w.Handle("check", func(context.Context, host.Command) (host.Result, error) { return host.Result{}, nil })
+	w.Handle("show", w.show)
 	for path, text := range s.files {
 		w.must(w.Add(path, text))
 	}

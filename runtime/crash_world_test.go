@@ -114,6 +114,7 @@ func (w *world) losePower() {
 //	make PATH   makes PATH.new, then PATH
 //	try PATH    fails in the first process that there is; later it makes PATH
 //	flaky NAME  fails in the first process; later it is run NAME
+//	set PATH TEXT, unset PATH
 func (w *world) program(argv []string, e effect) host.Result {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -150,6 +151,16 @@ func (w *world) program(argv []string, e effect) host.Result {
 		}
 		if e == whole {
 			put(name, "made\n")
+		}
+	case "set":
+		if text := argv[2]; e == half {
+			put(name, text[:len(text)/2])
+		} else {
+			put(name, text)
+		}
+	case "unset":
+		if _, err := w.Lstat(name); err == nil && e == whole {
+			w.must(w.changeLocked(name, func() error { return w.Remove(name) }))
 		}
 	default:
 		w.t.Fatal(fmt.Sprint("there is no program ", argv))

@@ -115,7 +115,7 @@ func (r *recorder) begin(steps ...*step) error {
 			ev.Manifest = ""
 		}
 		r.emitLocked(ev)
-		durable = durable || s.module.IsAct() || !subset(ev.Handlers, s.node.durable)
+		durable = durable || s.module.IsAct() || s.node.inv.Node != nil || !subset(ev.Handlers, s.node.durable)
 	}
 	if j := r.engine.options.Journal; j != nil && r.err == nil {
 		err := error(nil)
