@@ -347,6 +347,9 @@ func (d *decl) declaredIn() []*decl {
 // inheritEnsure finds out whether all that d names is taken away.
 func (d *decl) inheritEnsure() {
 	d.absent = false
+	if d.Node != nil { // rules say what comes first
+		return
+	}
 	for i := range d.Parts {
 		if part := &d.Parts[i]; !part.Options.LeftOut {
 			d.absent = d.ensureOf(part) == states.Absent

@@ -178,7 +178,7 @@ func TestRulesAnyEnd(t *testing.T) {
 			f := drawFate(t)
 			_, _ = w.process(f) // the last one tells
 			ops = append(ops, f.op)
-			if f.died() && rapid.Bool().Draw(t, "lost power") {
+			if f.died() && f.how == dies && rapid.Bool().Draw(t, "lost power") {
 				lose(rapid.Bool().Draw(t, "host"), rapid.Bool().Draw(t, "journal"))(w, i)
 			}
 		}

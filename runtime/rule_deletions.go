@@ -21,7 +21,7 @@ func (e *engine) withDeletions(run *states.StateRun) (*states.StateRun, error) {
 	if err != nil {
 		return nil, err
 	}
-	x := &deletions{run: run, made: map[string][]string{}, templates: map[string]*states.Invocation{}}
+	x := &deletions{run: run, made: map[string][]string{}, templates: map[string]*states.Invocation{}, byID: map[string]string{}}
 	out := *run
 	out.Invocations = nil
 	for i := range run.Invocations {
@@ -31,39 +31,43 @@ func (e *engine) withDeletions(run *states.StateRun) (*states.StateRun, error) {
 			continue
 		}
 		x.templates[inv.Address] = inv
-		addresses, err := e.deletable(inv, last)
+		nodes, err := e.deletable(inv, last)
 		if err != nil {
 			return nil, err
 		}
-		made, err := x.expand(inv, addresses)
+		made, err := x.expand(inv, nodes)
 		if err != nil {
 			return nil, err
 		}
 		out.Invocations = append(out.Invocations, made...)
 	}
+	x.nest(&out)
 	x.link(&out)
 	return &out, nil
 }
 
-// deletable lists the addresses of nodes of a rule that may have to be deleted: those that it has made and that are wanted no
+// deletable is a node that may have to be deleted.
+type deletable struct{ address, id string }
+
+// deletable lists the nodes of a rule that may have to be deleted: those that it has made and that are wanted no
 // more; and those that may have to be made anew.
-func (e *engine) deletable(inv *states.Invocation, last map[string]remembered) ([]string, error) {
+func (e *engine) deletable(inv *states.Invocation, last map[string]remembered) ([]deletable, error) {
 	d, err := e.documentOf(inv.Node.Comparison)
 	if err != nil {
 		return nil, err
 	}
-	var list []string
+	var list []deletable
 	for _, address := range slices.Sorted(maps.Keys(last)) {
 		i := d.ruleOf(address)
 		if i >= 0 && d.rules[i].Address == inv.Node.Rule && d.byAddress[address] == nil {
-			list = append(list, address)
+			list = append(list, deletable{address, last[address].stored.ID})
 		}
 	}
 	for _, n := range d.wanted {
 		r, address := d.rules[n.Rule], d.address(n.Rule, &n.Hit)
 		known, isKnown := last[address]
 		if r.Address == inv.Node.Rule && (r.Retrieves != "" || isKnown && (!r.Updates || known.stored.Kinds != n.Store().Kinds)) {
-			list = append(list, address)
+			list = append(list, deletable{address, n.Hit.ID()})
 		}
 	}
 	return list, nil
@@ -74,12 +78,14 @@ type deletions struct {
 	run       *states.StateRun
 	made      map[string][]string // addresses, by that of the template
 	templates map[string]*states.Invocation
+	byID      map[string]string // addresses of what was made, by comparison and what tells a node apart
 }
 
 // expand makes an invocation for each node.
-func (x *deletions) expand(template *states.Invocation, addresses []string) ([]states.Invocation, error) {
+func (x *deletions) expand(template *states.Invocation, nodes []deletable) ([]states.Invocation, error) {
 	var list []states.Invocation
-	for _, address := range addresses {
+	for _, n := range nodes {
+		address := n.address
 		inv := *template
 		node := *template.Node
 		node.Address = address
@@ -111,9 +117,29 @@ func (x *deletions) expand(template *states.Invocation, addresses []string) ([]s
 			}
 		}
 		list = append(list, inv)
+		x.byID[node.Comparison+"\x00"+n.id] = inv.Address
 		x.made[template.Address] = append(x.made[template.Address], inv.Address)
 	}
 	return list, nil
+}
+
+// nest lets an outer node be deleted only if the deletions of all that is in it have gone well.
+func (x *deletions) nest(out *states.StateRun) {
+	outer := map[string][]string{} // by address of the outer one
+	for _, key := range slices.Sorted(maps.Keys(x.byID)) {
+		for i := len(key) - 2; i > 0; i-- {
+			if around := x.byID[key[:i+1]]; key[i] == '/' && around != "" {
+				outer[around] = append(outer[around], x.byID[key])
+				break
+			}
+		}
+	}
+	for i := range out.Invocations {
+		inv := &out.Invocations[i]
+		if inner := outer[inv.Address]; len(inner) > 0 {
+			inv.Requires = slices.Concat(inv.Requires, inner)
+		}
+	}
 }
 
 func mapped(list []string, f func(string) string) []string {

@@ -218,7 +218,18 @@ func (i *invocation) recordNode() {
 			return
 		}
 	}
-	i.engine.recorder.emit(ev)
+	i.engine.recorder.recordNode(ev)
+}
+
+// recordNode records how a node is now. What was done on the host is to outlast a loss of power if that record does.
+func (r *recorder) recordNode(ev states.Event) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err := r.syncHost(); err != nil {
+		r.stopRun(err)
+		return
+	}
+	r.emitLocked(ev)
 }
 
 // recordFound records the nodes that a comparison has found to be as they are wanted, and those that are there no more.
