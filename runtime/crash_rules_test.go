@@ -176,9 +176,12 @@ func TestRulesAnyEnd(t *testing.T) {
 		var ops []string
 		for i := range rapid.IntRange(0, 3).Draw(t, "processes") {
 			f := drawFate(t)
+			if f.how == halts { // what the journal leaves half done is looked at elsewhere
+				f.how = dies
+			}
 			_, _ = w.process(f) // the last one tells
 			ops = append(ops, f.op)
-			if f.died() && f.how == dies && rapid.Bool().Draw(t, "lost power") {
+			if f.died() && rapid.Bool().Draw(t, "lost power") {
 				lose(rapid.Bool().Draw(t, "host"), rapid.Bool().Draw(t, "journal"))(w, i)
 			}
 		}

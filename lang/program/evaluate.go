@@ -156,11 +156,7 @@ func (e *evaluator) expandAll() {
 
 // declarations evaluates what the directory declares.
 func (e *evaluator) declarations(ctx context.Context) error {
-	for rest := e.ownDeclarations(); len(rest) > 0; {
-		if rest[0].rule != nil { // they come behind what they read
-			rest = rest[1:]
-			continue
-		}
+	for rest := withoutRules(e.ownDeclarations()); len(rest) > 0; {
 		n := e.independent(rest)
 		if err := e.evaluateTogether(ctx, rest[:n]); err != nil {
 			return err

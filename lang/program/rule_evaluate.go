@@ -26,6 +26,15 @@ func (e *evaluator) rules() {
 	}
 }
 
+// withoutRules leaves out rules, which come behind what they read.
+func withoutRules(list []*declaration) []*declaration {
+	isRule := func(d *declaration) bool { return d.rule != nil }
+	if !slices.ContainsFunc(list, isRule) {
+		return list
+	}
+	return slices.DeleteFunc(slices.Clone(list), isRule)
+}
+
 // ruleEvaluator evaluates the rules for one data.
 type ruleEvaluator struct {
 	*evaluator

@@ -155,6 +155,7 @@ func (e *evaluator) expandRule(d *declaration) {
 		}
 	}
 	if !found {
+		e.empty = append(e.empty, base)
 		e.list.Add(diag.Diagnostic{Severity: diag.Warning, Summary: fmt.Sprintf("%s selects nothing in data.%s", d.base, d.rule.data), Range: rangeOf(d.rule.place),
 			Hint: "compare it with the document, if something should be there"})
 	}
