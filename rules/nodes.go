@@ -76,6 +76,18 @@ func Without(document any, selectors []Selector) (any, error) {
 	return without(document, "", selected), nil
 }
 
+// WithoutNodes gives a document without some of its nodes.
+func WithoutNodes(document any, nodes []*Node) any {
+	if len(nodes) == 0 {
+		return document
+	}
+	selected := map[string]bool{}
+	for _, n := range nodes {
+		selected[placeKey("", n.Hit.At...)] = true
+	}
+	return without(document, "", selected)
+}
+
 // Stored is a node as it is remembered, as plain data. Its numbers are written as they are.
 type Stored struct {
 	ID      string         `json:"id"`

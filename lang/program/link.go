@@ -49,6 +49,7 @@ type scope struct {
 	valuesOf string
 	hosts    bool // it is evaluated with the hosts: see hostScope
 	roles    bool // role.NAME is a role's name
+	node     bool // node, path and parent are a node of data
 	// result is the module of the part whose conditions may name its result.
 	result *states.Module
 	// validates is the variable whose conditions these are: they do not use it.
@@ -141,6 +142,9 @@ func (l *linker) declaration(d *declaration) {
 	l.options(d.options, d.guards, s)
 	if d.rule != nil {
 		l.attributes(s, d.rule.attributes()...)
+		ofNode := s
+		ofNode.node = true
+		l.attribute(d.rule.hosts, ofNode)
 	}
 	inner := s
 	if !d.topLevel {
@@ -310,6 +314,9 @@ func (w *walker) traversal(n *hclsyntax.ScopeTraversalExpr) {
 	}
 	w.varies = w.varies || root != "local" // that is what the local is
 	if len(n.Traversal) > 0 && isLinkerName(root) {
+		return
+	}
+	if w.scope.node && slices.Contains([]string{"node", "path", "parent"}, root) {
 		return
 	}
 	if w.scope.roles && root == "role" {

@@ -20,7 +20,7 @@ type ruleDecl struct {
 	parallel bool
 
 	create, update, delete, validate *syntax.Attribute // states
-	retrieve                         *syntax.Attribute
+	retrieve, hosts                  *syntax.Attribute
 }
 
 // states are the attributes that name states.
@@ -44,7 +44,7 @@ func (d *decoder) rule(out *declaration, b *syntax.Block) {
 	out.kind = states.RunKind
 	out.entry.OpenParts = true
 	a := b.Body.Attribute
-	r := &ruleDecl{create: a("create"), update: a("update"), delete: a("delete"), validate: a("validate"), retrieve: a("retrieve")}
+	r := &ruleDecl{create: a("create"), update: a("update"), delete: a("delete"), validate: a("validate"), retrieve: a("retrieve"), hosts: a("hosts")}
 	out.rule = r
 	d.ruleData(out, a("data"), b)
 	if a("select") == nil {

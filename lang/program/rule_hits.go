@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/tenetcm/tenet/lang/diag"
-	"github.com/tenetcm/tenet/lang/document"
 	"github.com/tenetcm/tenet/lang/expr"
 	"github.com/tenetcm/tenet/rules"
 	"github.com/tenetcm/tenet/states"
@@ -82,8 +81,13 @@ func (e *evaluator) divideData(name string) *ruledData {
 		e.errorAt(decl.src, diag.HintOf(err), "%v", err)
 		return nil
 	}
-	if _, err := rules.Divide(out.list, plain, true); err != nil {
+	whole, err := rules.Divide(out.list, plain, true)
+	if err != nil {
 		e.reportDivision(out, err)
+		return nil
+	}
+	out.nodes = whole.Nodes
+	if plain, err = e.ofThisHost(out, plain); err != nil {
 		return nil
 	}
 	if out.wanted, err = rules.Without(plain, decl.ignore); err == nil {
@@ -113,14 +117,19 @@ func (e *evaluator) reportDivision(of *ruledData, err error) {
 		return
 	}
 	rule := of.rules[d.Rule]
-	at := rangeOf(of.decl.src)
-	if node := e.documents[of.name]; node != nil {
-		at = node.At(d.At).Range
-	} else if of.decl.value != nil {
-		at = document.New(nil, rangeOf(of.decl.value.Range())).Range
-	}
-	e.list.Add(diag.Diagnostic{Summary: d.Error(), Range: at, Hint: "give each element a key of its own, or select by another one",
+	e.list.Add(diag.Diagnostic{Summary: d.Error(), Range: e.placeIn(of, d.At), Hint: "give each element a key of its own, or select by another one",
 		Related: []diag.Related{{Message: fmt.Sprintf("%s selects %s", rule.base, rule.rule.selector), Range: rangeOf(rule.rule.place)}}})
+}
+
+// placeIn is where something stands in a document, or the value that stands for it.
+func (e *evaluator) placeIn(of *ruledData, at []string) diag.Range {
+	switch node := e.documents[of.name]; {
+	case node != nil:
+		return node.At(at).Range
+	case of.decl.value != nil:
+		return rangeOf(of.decl.value.Range())
+	}
+	return rangeOf(of.decl.src)
 }
 
 // expandRule finds the nodes of a rule, and notes which states it names.

@@ -12,6 +12,7 @@ func ruleKeywords() []KeywordDoc {
 				{"delete", "reference", "The state for a node that the rule has made, and that is wanted no more. Without it such a node is kept, and listed."},
 				{"validate", "reference", "A state that only reads: it runs for each wanted node in each run, behind all handlers."},
 				{"retrieve", "any", "What is there, in the document's shape: an expression over results of parts that only read. null: nothing. Without it, what was last converged counts."},
+				{"hosts", "string or list of strings", "The hosts of a node: a pattern or a list of them, computed of node, path and parent. Without it, each host that has the rule has all of its nodes."},
 				{"ordered", "bool", "The order of elements counts, and objects that nothing tells apart are told apart by it. Literal."},
 				{"parallel", "bool", "Nodes side by side. Without it, one after the other. Literal."}},
 			Example: `site {

@@ -1,0 +1,81 @@
+package program
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/zclconf/go-cty/cty"
+
+	"github.com/tenetcm/tenet/lang/diag"
+	"github.com/tenetcm/tenet/lang/expr"
+	"github.com/tenetcm/tenet/lang/site"
+	"github.com/tenetcm/tenet/rules"
+)
+
+// errHosts says that the hosts of a node are not known, which has been reported.
+var errHosts = errors.New("the hosts of a node are not known")
+
+// ofThisHost leaves out of a document the nodes that rules give to other hosts.
+func (e *evaluator) ofThisHost(of *ruledData, plain any) (any, error) {
+	var others []*rules.Node
+	for _, n := range of.nodes {
+		if of.rules[n.Rule].rule.hosts == nil {
+			continue
+		}
+		isHere, ok := e.isOfHost(of, n)
+		if !ok {
+			return nil, errHosts
+		}
+		if !isHere {
+			others = append(others, n)
+		}
+	}
+	return rules.WithoutNodes(plain, others), nil
+}
+
+// isOfHost reports whether a node belongs to the host that is evaluated; ok is false where that is not known.
+func (e *evaluator) isOfHost(of *ruledData, n *rules.Node) (isHere, ok bool) {
+	a := of.rules[n.Rule].rule.hosts
+	if e.host == nil {
+		e.errorAt(a.Range(), "leave it out, or declare hosts", "%s gives its nodes to hosts, and the site declares none", of.rules[n.Rule].base)
+		return false, false
+	}
+	ctx := e.root.NewChild()
+	ctx.Variables = map[string]cty.Value{}
+	for name, plain := range map[string]any{"node": n.Hit.Node, "path": n.Hit.Path, "parent": n.Hit.Parent} {
+		v, err := expr.Value(plain)
+		if err != nil {
+			e.errorAt(a.Range(), diag.HintOf(err), "%v", err)
+			return false, false
+		}
+		ctx.Variables[name] = v
+	}
+	v, ok := e.attribute(a, ctx)
+	if !ok {
+		if v.IsKnown() {
+			e.errorAt(a.Range(), `write hosts = path.switches, or hosts = "@edge"`, "the hosts of %s are null", nodeAddress(of.rules[n.Rule].base, n))
+		}
+		return false, false
+	}
+	terms := []string{}
+	plain, _ := expr.Split(v)
+	text, err := expr.Text(plain)
+	if err == nil {
+		terms = append(terms, text)
+	} else if terms, err = expr.Texts(v); err != nil {
+		e.wrongValue(a, fmt.Errorf("a pattern of hosts is required, or a list of them: %w", err), patternHint)
+		return false, false
+	}
+	var p site.Pattern
+	for _, term := range terms {
+		p = p.Join(site.ParsePattern(term))
+	}
+	if !e.hosts.incomplete {
+		if err := p.Check(e.hosts.list(), e.hosts.groupNames); err != nil {
+			e.list.Add(diag.Diagnostic{Summary: fmt.Sprintf("%s is for a host that there is not: %v", nodeAddress(of.rules[n.Rule].base, n), err), Range: e.placeIn(of, n.Hit.At),
+				Hint: diag.HintOf(err), Related: []diag.Related{{Message: "its hosts are computed here", Range: rangeOf(a.Range())}}})
+			return false, false
+		}
+	}
+	return p.Matches(e.host.Name, e.host.Groups), true
+}
