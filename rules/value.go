@@ -112,6 +112,9 @@ type Difference struct {
 	New  any      `json:"new,omitempty"`
 }
 
+// Differences lists where two values differ: the fields of maps one by one, and lists as a whole.
+func Differences(old, now any) []Difference { return differences(nil, old, now) }
+
 // differences lists where two values differ: the fields of maps one by one, and lists as a whole.
 func differences(path []string, a, b any) []Difference {
 	if Same(a, b) {

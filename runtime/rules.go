@@ -25,6 +25,7 @@ type document struct {
 	list   []rules.Rule
 	ignore []rules.Selector
 	wanted []*rules.Node
+	rest   any // what no rule selects
 	// byAddress are the wanted nodes.
 	byAddress map[string]*rules.Node
 }
@@ -67,7 +68,7 @@ func newDocument(c *states.Comparison) (*document, error) {
 	if err != nil {
 		return nil, err
 	}
-	d.wanted = divided.Nodes
+	d.wanted, d.rest = divided.Nodes, divided.Rest
 	for _, n := range d.wanted {
 		d.byAddress[d.address(n.Rule, &n.Hit)] = n
 	}
@@ -149,6 +150,7 @@ func (e *engine) compareNodes(s *step, c states.Comparison) (map[string]states.D
 		e.recorder.noteOnce(s, note)
 	}
 	e.recordFound(f)
+	e.noteRest(s, f)
 	return f.nodes, nil
 }
 
@@ -325,14 +327,19 @@ func why(c *rules.Change) string {
 	case c.Moved:
 		list = append(list, "it stands at another place")
 	}
-	for _, d := range c.Diff {
+	return strings.Join(fewOf(append(list, differencesOf(c.Diff)...)), ", ")
+}
+
+// differencesOf tells people what differs.
+func differencesOf(diff []rules.Difference) (list []string) {
+	for _, d := range diff {
 		text := short(d.Old) + " → " + short(d.New)
 		if len(d.Path) > 0 {
 			text = strings.Join(d.Path, ".") + ": " + text
 		}
 		list = append(list, text)
 	}
-	return strings.Join(fewOf(list), ", ")
+	return list
 }
 
 func short(v any) string {
