@@ -97,8 +97,16 @@ var volatile = func() string {
 	return ""
 }()
 
-// recovered carries the site out undisturbed, and then once more.
+// recovered carries the site out undisturbed, and then once more. Nothing is left behind.
 func (w *world) recovered() error {
+	if err := w.settled(); err != nil {
+		return err
+	}
+	return w.tidy()
+}
+
+// settled carries the site out undisturbed, and then once more.
+func (w *world) settled() error {
 	if _, err := w.process(&fate{}); err != nil {
 		return fmt.Errorf("the next apply: %w", err)
 	}
@@ -117,7 +125,7 @@ func (w *world) recovered() error {
 	case !result.Left.Empty():
 		return fmt.Errorf("in the end there is left %+v", result.Left)
 	}
-	return w.tidy()
+	return nil
 }
 
 // tidy looks for temporary files of ours.

@@ -179,13 +179,20 @@ func TestRulesAnyEnd(t *testing.T) {
 			if f.how == halts { // what the journal leaves half done is looked at elsewhere
 				f.how = dies
 			}
-			_, _ = w.process(f) // the last one tells
+			if rapid.Bool().Draw(t, "resumes") {
+				_, _ = w.resume(f) // the last one tells
+			} else {
+				_, _ = w.process(f)
+			}
 			ops = append(ops, f.op)
 			if f.died() && rapid.Bool().Draw(t, "lost power") {
 				lose(rapid.Bool().Draw(t, "host"), rapid.Bool().Draw(t, "journal"))(w, i)
 			}
 		}
-		err := w.recovered()
+		if rapid.Bool().Draw(t, "resumes in the end") {
+			_, _ = w.resume(&fate{}) // a status may be lost
+		}
+		err := w.settled() // what the journal leaves behind is looked at elsewhere
 		if err == nil {
 			err = w.has(after)
 		}

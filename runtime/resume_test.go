@@ -40,7 +40,7 @@ func (w *world) resume(f *fate) (*runtime.Result, error) {
 	}
 	w.lived++
 	run := record.Resumed().Run
-	if run.Revision != w.site.run.Revision || len(run.Invocations) != len(w.site.run.Invocations) {
+	if run.Revision != w.run.Revision || len(run.Invocations) != len(w.run.Invocations) {
 		w.t.Fatal("it is another run")
 	}
 	result, err := runtime.Apply(background, run, runtime.Options{
