@@ -53,6 +53,11 @@ func (e *ruleEvaluator) declare() {
 		r := d.rule
 		e.named = append(e.named, ruleStates{e.ruleState(r.create), e.ruleState(r.update), e.ruleState(r.delete), e.ruleState(r.validate)})
 	}
+	for i, d := range e.of.rules {
+		if d.rule.create == nil && e.retriever(i) < 0 {
+			e.errorAt(d.src, "add create = state.NAME, or retrieve what is there", "%s has no create, and nothing retrieves what is there: at first, nothing is", d.base)
+		}
+	}
 	retrieved := e.retrieved()
 	if e.list[before:].HasErrors() {
 		for _, d := range e.of.rules {
