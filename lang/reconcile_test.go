@@ -116,6 +116,7 @@ func TestWrongReconcile(t *testing.T) {
 		"site {\n reconcile { polls = \"1m\" }\n}":                                       `"polls"`,
 		"site {\n reconcile = [\"a\"]\n}":                                                "object",
 		"site {\n reconcile { poll = var.x }\n}\nvariable \"x\" { default = \"1m\" }":    "cannot be computed",
+		"site {\n reconcile { poll = \"1ms\" }\n}":                                       "at least 1s",
 		"host \"a\" {\n reconcile = { mode = 1 }\n}":                                     "mode",
 		"host \"a\" {\n reconcile { mode = \"audit\" }\n reconcile { poll = \"1m\" }\n}": "twice",
 		"host \"a\" {\n reconcile = {}\n reconcile { poll = \"1m\" }\n}":                 "twice",

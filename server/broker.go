@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -11,6 +12,7 @@ import (
 	"net/url"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/runtime/trust"
@@ -68,14 +70,21 @@ func (s *Server) openCluster() error {
 
 // noticeBroker notes when the certificates of a server of NATS end: nobody else looks at them.
 func (s *Server) noticeBroker(c tls.ConnectionState) error {
+	ends := map[string]time.Time{}
 	for _, chain := range c.VerifiedChains {
-		for _, one := range chain {
-			what := "the certificate of NATS at " + c.ServerName
-			if one.IsCA {
-				what = "the CA of NATS at " + c.ServerName
+		for i, one := range chain {
+			// By an address no name of the server is asked for.
+			what := "the certificate of NATS at " + cmp.Or(c.ServerName, chain[0].Subject.CommonName, fmt.Sprint(chain[0].IPAddresses))
+			if i > 0 {
+				what = "a CA of " + strings.TrimPrefix(what, "the certificate of ")
 			}
-			s.Authority.Notice(authority.Expiry{What: what, At: one.NotAfter, Hint: "replace it on all servers of NATS: \"tenet server broker-config\" makes others"})
+			if at, ok := ends[what]; !ok || one.NotAfter.Before(at) {
+				ends[what] = one.NotAfter
+			}
 		}
+	}
+	for what, at := range ends {
+		s.Authority.Notice(authority.Expiry{What: what, At: at, Hint: "replace it on all servers of NATS: \"tenet server broker-config\" makes others"})
 	}
 	return nil
 }

@@ -12,7 +12,7 @@ import (
 func TestBrokerCertificatesExpire(t *testing.T) {
 	s := start(t, config(t.TempDir()))
 	soon, late := time.Now().Add(24*time.Hour), time.Now().Add(1000*24*time.Hour)
-	for what, ends := range map[string][2]time.Time{"the certificate of NATS at leaf": {soon, late}, "the CA of NATS at ca": {late, soon}} {
+	for what, ends := range map[string][2]time.Time{"the certificate of NATS at leaf": {soon, late}, "a CA of NATS at ca": {late, soon}} {
 		name := what[strings.LastIndex(what, " ")+1:]
 		must(t, s.noticeBroker(tls.ConnectionState{ServerName: name, VerifiedChains: [][]*x509.Certificate{{{NotAfter: ends[0]}, {NotAfter: ends[1], IsCA: true}}}}))
 		found := false

@@ -15,8 +15,9 @@ import (
 
 // Times of a server that stands by.
 const (
-	viewAge    = 5 * time.Second  // how old may be what it shows of hosts
-	viewBroken = 10 * time.Second // between two tries to begin
+	viewAge      = 5 * time.Second  // how old may be what it shows of hosts
+	viewPatience = 20 * time.Second // how long it may take to read that
+	viewBroken   = 10 * time.Second // between two tries to begin
 )
 
 // standBy says that the server stands by, and serves reading until the context ends, if it is to.
@@ -69,8 +70,9 @@ func (s *Server) serveViews(ctx context.Context) error {
 // view is what a server that stands by shows: all that the active one has kept, read anew when somebody asks for it.
 type view struct {
 	*Server
-	mu   sync.Mutex
-	read time.Time
+	mu     sync.Mutex
+	read   time.Time
+	broken string // why it could not be read last, as it was said
 }
 
 // newView makes one.
@@ -86,25 +88,33 @@ func (s *Server) newView(ctx context.Context) (*view, error) {
 
 // ServeHTTP serves reading.
 func (v *view) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if err := v.refresh(r.Context()); err != nil {
-		v.Failed(fmt.Errorf("standby: %w", err))
+	if !v.refresh() {
 		http.Error(w, "the database cannot be read now", http.StatusServiceUnavailable)
 		return
 	}
 	v.api.Handler().ServeHTTP(w, r)
 }
 
-// refresh reads what is too old.
-func (v *view) refresh(ctx context.Context) error {
+// refresh reads what is too old, for all who wait for it: none of them ends that. Why it cannot be read is said once.
+func (v *view) refresh() bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if now := time.Now(); now.Sub(v.read) >= viewAge {
-		for _, part := range []func(context.Context) error{v.Authority.Refresh, v.Hosts.Refresh, v.Sessions.Refresh} {
-			if err := part(ctx); err != nil {
-				return err
-			}
-		}
-		v.read = now
+	now := time.Now()
+	if now.Sub(v.read) < viewAge {
+		return v.broken == ""
 	}
-	return nil
+	ctx, cancel := context.WithTimeout(context.Background(), viewPatience)
+	defer cancel()
+	said := ""
+	for _, part := range []func(context.Context) error{v.Authority.Refresh, v.Hosts.Refresh, v.Sessions.Refresh} {
+		if err := part(ctx); err != nil {
+			said = err.Error()
+			break
+		}
+	}
+	if said != "" && said != v.broken {
+		v.Failed(fmt.Errorf("standby: %s", said))
+	}
+	v.read, v.broken = now, said
+	return said == ""
 }

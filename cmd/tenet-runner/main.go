@@ -5,6 +5,7 @@ package main
 import (
 	"fmt"
 	"os"
+	_ "time/tzdata" // hosts need not have time zones of their own
 
 	"github.com/tenetcm/tenet/internal/version"
 	"github.com/tenetcm/tenet/modules"

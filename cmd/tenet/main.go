@@ -3,6 +3,7 @@ package main
 
 import (
 	"os"
+	_ "time/tzdata" // hosts need not have time zones of their own
 
 	"github.com/tenetcm/tenet/internal/cli"
 	"github.com/tenetcm/tenet/internal/collection"

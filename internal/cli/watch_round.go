@@ -89,7 +89,6 @@ func (w *watcher) keeping(site *reconcile.Options) reconcile.Options {
 	}
 	if w.cmd.Interval != nil {
 		o.Poll = time.Duration(*w.cmd.Interval)
-		o.Backoff = min(reconcile.DefaultBackoff, o.Poll)
 	}
 	if w.cmd.Jitter != nil {
 		if o.Jitter = float64(*w.cmd.Jitter); o.Jitter == 0 {
@@ -98,6 +97,9 @@ func (w *watcher) keeping(site *reconcile.Options) reconcile.Options {
 	}
 	if site != nil {
 		o = o.Or(*site)
+	}
+	if w.cmd.Interval != nil && o.Backoff == 0 {
+		o.Backoff = min(reconcile.DefaultBackoff, o.Poll)
 	}
 	return o
 }

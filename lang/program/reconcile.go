@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
+	"time"
 
 	hcl2 "github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
@@ -100,8 +101,14 @@ func reconcileOf(v cty.Value) (o site.Reconcile, err error) {
 			return o, fmt.Errorf("its %s: %w", name, err)
 		}
 	}
+	if o.Poll != 0 && o.Poll < leastPoll {
+		return o, &diag.HintError{Message: fmt.Sprintf("poll cannot be %v: it is at least %v", o.Poll, leastPoll), Hint: "a look takes its time, and several sites take turns"}
+	}
 	return o, o.Check()
 }
+
+// leastPoll is the shortest time between two looks at a host.
+const leastPoll = time.Second
 
 func textOf(v cty.Value) (string, error) {
 	if v.Type() != cty.String || v.AsString() == "" {

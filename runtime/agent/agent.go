@@ -346,6 +346,9 @@ func (a *Agent) forget(out *control.Output) {
 	if chain, err := a.Identity.Chain(); err == nil {
 		a.core.Chain = chain
 	}
+	if spoken, err := readSpoken(a.folders[0]); err == nil {
+		a.core.Spoken = spoken
+	}
 	a.core.Disconnect()
 	a.core.Connect(a.now()) // the Hello is sent at the next tick that finds it unanswered
 }

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/runtime/control"
 	"github.com/tenetcm/tenet/runtime/reconcile"
 )
@@ -126,10 +127,19 @@ func (k *keeper) all() []*siteLoop {
 	return list
 }
 
-// next gives the site whose turn is next, and when that is.
+// next gives the site whose turn is next, and when that is. What is under way goes on before anything else is begun: of several runs a machine goes on with its
+// newest one.
 func (k *keeper) next() (first *siteLoop, in time.Duration) {
-	for _, s := range k.all() {
-		if left, ok := s.left(); ok && (first == nil || left < in) {
+	list := k.all()
+	for _, s := range list {
+		if s.loop != nil && !s.loop.State().Phase.IsRest() {
+			if left, ok := s.left(); ok {
+				return s, left
+			}
+		}
+	}
+	for _, s := range list {
+		if left, ok := s.left(); ok && (first == nil || left < in) { // who is due for longest
 			first, in = s, left
 		}
 	}
@@ -139,17 +149,17 @@ func (k *keeper) next() (first *siteLoop, in time.Duration) {
 	return first, in
 }
 
-// left tells how long it is until the site's turn; false: there is none.
+// left tells how long it is until the site's turn, below 0 how long that is due; false: there is none.
 func (s *siteLoop) left() (time.Duration, bool) {
 	k := s.keeper
 	k.mu.Lock()
 	isNew, pause := s.known != s.want || s.look, time.Until(s.pause)
 	k.mu.Unlock()
-	if isNew {
+	if pause > 0 || isNew {
 		return max(pause, 0), true
 	}
 	next := s.loop.Next()
-	return max(next.Sub(k.agent.Clock()), pause, 0), !next.IsZero()
+	return next.Sub(k.agent.Clock()), !next.IsZero()
 }
 
 // turn does what a site wants now.
@@ -178,8 +188,19 @@ func (k *keeper) turn(ctx context.Context, s *siteLoop) {
 	}
 	if said != "" && said != s.broken { // it is tried again and again, and said once
 		k.agent.Log(err)
+		s.sayBroken(said)
 	}
 	s.broken = said
+}
+
+// sayBroken tells that the loop of a site does nothing, since its records cannot be read or written.
+func (s *siteLoop) sayBroken(reason string) {
+	k := s.keeper
+	k.mu.Lock()
+	l := control.Loop{Site: s.site, Position: s.want.Position, Revision: s.want.Revision, Phase: control.PhaseRetrying, Condition: control.ConditionFailed, Cause: "records", Reason: diag.Clean(reason, "\n", '�')}
+	s.told = l
+	k.mu.Unlock()
+	k.agent.teller.tell(control.Item{Loop: &l})
 }
 
 // forget ends the loop of a site that is absent. The absence stays held: nothing that was signed before it counts again.
@@ -204,6 +225,9 @@ func (s *siteLoop) open() (err error) {
 	if err != nil {
 		s.loop = nil
 		return err
+	}
+	if o := s.loop.State().Options; o != nil {
+		s.options = *o
 	}
 	return nil
 }

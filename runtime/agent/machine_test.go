@@ -28,6 +28,7 @@ type fakeMachine struct {
 	began     func(site string)
 	hang      bool           // applies end with their context
 	execution string         // of the last apply
+	running   string         // the version of the last apply
 	events    []states.Event // that an apply begins with
 	log       []states.Event // of the newest run
 }
@@ -73,7 +74,7 @@ func (m *fakeMachine) Apply(ctx context.Context, j *machine.Job, o machine.Obser
 	}
 	m.mu.Lock()
 	m.runs++
-	m.execution = j.Execution
+	m.execution, m.running = j.Execution, j.Run.Revision
 	run, fail, began := fmt.Sprintf("%08d", m.runs), m.fail, m.began
 	m.mu.Unlock()
 	o.TellStarted(machine.Started{Run: run})

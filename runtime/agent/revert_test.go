@@ -32,6 +32,13 @@ func TestRevert(t *testing.T) {
 		if got := w.machine.version("shop"); got != "1" {
 			t.Errorf("the host has version %q", got)
 		}
+		runs := w.machine.runs
+		w.end()
+		w.mustStart() // that somebody starts the agent is no reason to try again what has failed
+		w.wait(time.Hour)
+		if w.machine.runs != runs {
+			t.Errorf("after a start there were %d runs more", w.machine.runs-runs)
+		}
 		w.machine.drift("shop")
 		w.wait(time.Hour) // drift of it is mended as ever
 		w.setCut(false)
@@ -48,6 +55,37 @@ func TestRevert(t *testing.T) {
 		sealed, err := os.ReadDir(filepath.Join(w.dir, "agent", sealedDir))
 		if err != nil || len(sealed) > 2 { // of what is wanted, and of what it was before until the next look
 			t.Errorf("%d bundles are left: %v", len(sealed), err)
+		}
+		w.end()
+	})
+}
+
+// What takes the agent down with it, again and again, is given up as the site says, though no process has ever seen it end.
+func TestRevertOfWhatEndsTheAgent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		o := &reconcile.Options{Attempts: 2, OnFailure: reconcile.Revert}
+		w.assignKept("shop", "1", o)
+		w.mustStart()
+		w.wait(time.Minute)
+		w.assignKept("shop", "2", o)
+		for range 20 {
+			w.machine.began = func(string) {
+				if w.machine.running == "2" {
+					w.disk.die()
+				}
+			}
+			w.wait(2 * time.Minute)
+			w.disk = w.disk.kill()
+			w.end()
+			w.mustStart()
+		}
+		w.wait(time.Hour)
+		if got := w.machine.version("shop"); got != "1" {
+			t.Errorf("the host has version %q", got)
+		}
+		if l := w.loop("shop"); l.Condition != control.ConditionReverted {
+			t.Errorf("the server knows %+v", l)
 		}
 		w.end()
 	})

@@ -82,11 +82,12 @@ func (k *keeper) tellRest(ctx context.Context, run *journal.Status, want *contro
 	}}); err != nil {
 		return err
 	}
-	if run.State != journal.Done && goesOn || told.ended {
+	hasEnded := run.State == journal.Done || run.State == journal.Failed
+	if !hasEnded && goesOn || told.ended {
 		return nil
 	}
 	item.Ended, item.Counts, item.Report, item.Error = run.Ended, run.Counts, run.Report, run.Error
-	if run.State != journal.Done {
+	if !hasEnded {
 		item.Ended, item.Error = a.Clock().UTC(), "the agent was ended, and something else is wanted since"
 	}
 	item.Failed = item.Error != "" || run.Counts != nil && run.Counts.Failed > 0

@@ -24,6 +24,7 @@ func TestKilledAgentHasNotToldAll(t *testing.T) {
 	for name, c := range map[string]want{
 		"it goes on":               {journal.Interrupted, true, "false"},
 		"it had ended":             {journal.Done, true, "false"},
+		"it had failed":            {journal.Failed, true, "true"},
 		"something else is wanted": {journal.Interrupted, false, "true"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -41,7 +42,7 @@ func TestKilledAgentHasNotToldAll(t *testing.T) {
 					execution = executionPrefix + strings.Repeat("0", 16) + "-abcdefgh"
 				}
 				w.machine.hang, w.machine.events, w.machine.log = false, nil, all
-				w.machine.pending = &machine.Status{Status: &journal.Status{Run: "00000001", Execution: execution, Site: "shop", State: c.state, Ended: time.Now()}}
+				w.machine.pending = &machine.Status{Status: &journal.Status{Run: "00000001", Execution: execution, Site: "shop", State: c.state, Ended: time.Now(), Counts: &states.Counts{Failed: map[journal.State]int{journal.Failed: 1}[c.state]}}}
 				w.mustStart()
 				w.wait(time.Minute)
 				w.end()

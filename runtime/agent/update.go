@@ -13,6 +13,7 @@ import (
 	"github.com/tenetcm/tenet/lang/site"
 	"github.com/tenetcm/tenet/runtime/agent/programs"
 	"github.com/tenetcm/tenet/runtime/control"
+	"github.com/tenetcm/tenet/runtime/reconcile"
 	"github.com/tenetcm/tenet/runtime/trust"
 )
 
@@ -288,6 +289,10 @@ func (k *keeper) busy() string {
 	for name, s := range k.sites {
 		switch s.told.Phase {
 		case control.PhaseWaiting, control.PhaseHelp:
+		case control.PhaseBlocked:
+			if s.told.Cause != string(reconcile.Closed) {
+				return fmt.Sprintf("the site %s is blocked", name)
+			}
 		case "":
 			return fmt.Sprintf("the site %s has not been looked at yet", name)
 		default:

@@ -60,6 +60,9 @@ func failure(err error, otherwise reconcile.Cause) reconcile.Failure {
 
 // Plan is reconcile.Work's.
 func (s *siteLoop) Plan(ctx context.Context, t reconcile.Target) reconcile.Found {
+	if isNew, err := s.renew(t); err != nil || isNew { // the loop goes on with that
+		return reconcile.Found{Failure: unavailable(err)}
+	}
 	job, err := s.job(ctx, t)
 	if err != nil { // a server or a disk that is away says nothing of what is wanted
 		return reconcile.Found{Failure: failure(err, reconcile.Unavailable)}
@@ -88,8 +91,24 @@ func (s *siteLoop) Plan(ctx context.Context, t reconcile.Target) reconcile.Found
 		f.Something = f.Something || d.Site == here
 	}
 	// What is wanted is applied once, whatever a plan finds: its run is what is reported of the host.
-	f.Maybe = f.Maybe || s.loop.State().Converged.Digest != t.Digest
+	f.Maybe = f.Maybe || s.loop.State().Applied != t.Digest
 	return f
+}
+
+// renew tells the loop what has come to be wanted since its turn began, and whether that is something else.
+func (s *siteLoop) renew(t reconcile.Target) (isNew bool, err error) {
+	if err := s.take(); err != nil {
+		return false, err
+	}
+	state := s.loop.State()
+	return state.Goal == reconcile.Keep && (state.Wanted.Digest != t.Digest || state.Wanted.Absent != t.Absent), nil
+}
+
+func unavailable(err error) reconcile.Failure {
+	if err == nil {
+		return reconcile.Failure{}
+	}
+	return failure(err, reconcile.Unavailable)
 }
 
 // Check is reconcile.Work's: what a host was brought to is kept, so that it can be gone back to.
@@ -145,7 +164,11 @@ func (s *siteLoop) Apply(ctx context.Context, act reconcile.Action) (reconcile.E
 	job.Execution = act.Execution
 	r := s.begin(act.Target)
 	result, err := s.keeper.agent.Machine.Apply(ctx, job, r.observer())
-	return r.end(result, err)
+	end, isKnown := r.end(result, err)
+	if _, err := s.renew(act.Target); err != nil { // it is told at the next turn
+		s.keeper.agent.Log(err)
+	}
+	return end, isKnown
 }
 
 // removal removes what the site has created: a signed absence says so.
@@ -169,9 +192,14 @@ func (s *siteLoop) goOn(ctx context.Context, act reconcile.Action) (end reconcil
 	if status.State == journal.Done || status.State == journal.Failed {
 		return ended(status.Counts, status.Report, status.Error), true, true
 	}
+	if status.State == journal.Rebooting && status.Paused.After(a.start) {
+		return end, false, true // the host has not started anew yet
+	}
 	r := s.begin(act.Target)
 	r.run.Run, r.run.Started = status.Run, status.Started
-	result, err := a.Machine.Resume(ctx, machine.Resumption{Run: machine.RunRef{ID: status.Run}, Execution: act.Execution, Keeper: true}, r.observer())
+	// Each time by a name of its own: by the same one it would only be followed.
+	name := fmt.Sprintf("%s-%d", act.Execution, act.Restarts)
+	result, err := a.Machine.Resume(ctx, machine.Resumption{Run: machine.RunRef{ID: status.Run}, Execution: name, Keeper: true}, r.observer())
 	if result != nil && result.Run == "" && err == nil {
 		return end, false, false // there was nothing to go on with
 	}

@@ -71,6 +71,9 @@ func Open(c Config) (*Loop, error) {
 	if l.state, err = c.Folder.load(c.Site, c.Clock()); err != nil {
 		return nil, errors.Join(err, l.Close())
 	}
+	if o := l.state.Options; o != nil { // until somebody says otherwise
+		l.core.Options = *o
+	}
 	return l, nil
 }
 
@@ -153,6 +156,8 @@ func (l *Loop) isAsked() bool {
 // step takes a message in. Its transitions are told once they are durable; before that nothing is changed. The lock is held.
 func (l *Loop) step(m Message) error {
 	s, a, taken := l.core.Step(l.state, l.config.Clock(), m)
+	o := l.core.Options
+	s.Options = &o
 	_, wanted := m.(Want)
 	_, again := m.(Again)
 	if l.config.Folder != nil && (len(taken) > 0 || wanted || again) {

@@ -51,4 +51,5 @@ type Action struct {
 	// Execution names an apply. Again says that it may have begun before: it is then gone on with, and never done twice.
 	Execution string
 	Again     bool
+	Restarts  int // how often it was gone on with
 }

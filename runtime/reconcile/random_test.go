@@ -83,6 +83,9 @@ func (p *place) check(s State, a Action, m Message, taken []Transition) {
 			p.Fatalf("it applies what is not wanted: %+v", s)
 		}
 	case Reverting:
+		if o.Mode == Audit || !a.Again && !o.Windows.IsOpen(p.now) {
+			p.Fatalf("it reverts in %s: %+v", o.Mode, s)
+		}
 		if o.OnFailure != Revert || s.Converged.Digest == "" || !s.Target.is(s.Converged) || s.Converged.Absent {
 			p.Fatalf("it reverts in %+v", s)
 		}

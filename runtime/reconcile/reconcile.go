@@ -64,12 +64,13 @@ const (
 	Interrupted Cause = "interrupted" // an apply was ended from outside, again and again
 	Unsound     Cause = "validation"  // nothing is left to do, and still something is wrong
 	Unavailable Cause = "unavailable" // what is wanted cannot be had at present: no attempt
-	Obstacle    Cause = "obstacle"    // a hold, a window or a lock: no attempt
+	Obstacle    Cause = "obstacle"    // a hold or a lock: no attempt
+	Closed      Cause = "window"      // no window is open: no attempt
 )
 
 // counts tells whether a failure is one of the attempts that end at a number. What could not even be tried says nothing of what
 // is wanted.
-func (c Cause) counts() bool { return c != None && c != Unavailable && c != Obstacle }
+func (c Cause) counts() bool { return c != None && c != Unavailable && c != Obstacle && c != Closed }
 
 // Failure is why something has come to nothing; the zero value is that it has not.
 type Failure struct {

@@ -57,6 +57,8 @@ type State struct {
 	Restarts  int       `json:"restarts,omitempty"`  // of the process, while this apply goes on
 	Execution string    `json:"execution,omitempty"` // the name of the apply that goes on, or was last
 	Next      time.Time `json:"next,omitzero"`       // when it looks or tries again
+	Applied   string    `json:"applied,omitempty"`   // the digest of what an apply has come to its end with last
+	Options   *Options  `json:"options,omitempty"`   // as they were last; nil: as usual
 }
 
 // NewState is that of a loop of which nothing is wanted yet.

@@ -37,7 +37,7 @@ func (c Core) Step(s State, now time.Time, m Message) (State, Action, []Transiti
 	last := st.taken[len(st.taken)-1]
 	a := Action{Phase: st.s.Phase, Target: st.s.Target}
 	if a.Phase.changes() {
-		a.Execution, a.Again = st.s.Execution, last.On == OnRestart
+		a.Execution, a.Again, a.Restarts = st.s.Execution, last.On == OnRestart, st.s.Restarts
 	}
 	return st.s, a, st.taken
 }
@@ -48,8 +48,7 @@ type step struct {
 	random  func() float64
 	now     time.Time
 	s       State
-	failure Failure   // that the message tells
-	until   time.Time // when an obstacle ends; zero: nobody knows
+	failure Failure // that the message tells
 	kept    bool
 	taken   []Transition
 }
@@ -107,6 +106,8 @@ func (st *step) tick() Trigger {
 		return OnWanted // that had no attempts left when it came, and it is another day
 	case s.Phase == Waiting || s.Phase == Help && s.Goal != Remove:
 		return OnPoll
+	case st.isSpent() && st.canReturn():
+		return st.back()
 	case s.Phase == Retrying || s.Phase == Blocked:
 		return st.towards(OnDue)
 	}
@@ -131,7 +132,7 @@ func (st *step) towards(on Trigger) Trigger {
 	case Remove:
 		return OnUndeploy
 	case Return:
-		return OnReturn
+		return st.back()
 	}
 	return on
 }
@@ -172,15 +173,25 @@ func (st *step) found(m Found) Trigger {
 		return OnNothing
 	case s.Helpless:
 		return OnStuck
+	case !st.options.Windows.IsOpen(st.now) && !m.Something && s.Converged.is(s.Target):
+		return OnNothing // what is only maybe waits for the next look within a window
 	case !st.options.Windows.IsOpen(st.now):
-		st.until = st.options.Windows.Next(st.now)
-		st.failure = Failure{Obstacle, outside(st.until)}
+		st.failure = Failure{Closed, outside(st.options.Windows.Next(st.now))}
 		return OnObstacle
 	case m.Something && s.Rounds >= st.options.Rounds:
 		st.failure = Failure{Unstable, "after the last of its applies the host still differs from what is wanted"}
 		return OnUnstable
 	}
 	return OnSomething
+}
+
+// opens is when a window does, or when the machine is looked at again, if that is sooner.
+func (st *step) opens() time.Time {
+	wait := st.poll()
+	if next := st.options.Windows.Next(st.now); !next.IsZero() {
+		wait = min(wait, next.Sub(st.now))
+	}
+	return st.now.Add(wait)
 }
 
 // outside says that no window is open.
@@ -222,13 +233,32 @@ func (st *step) ended() Trigger {
 
 // follow tells what comes of a transition at once.
 func (st *step) follow() Trigger {
-	s := &st.s
-	if s.Phase != Retrying || !s.Cause.counts() || s.Attempts[s.Cause] < st.options.Attempts {
+	switch {
+	case !st.isSpent():
 		return ""
-	}
-	canReturn := st.options.OnFailure == Revert && s.Converged.Digest != "" && !s.Converged.is(s.Wanted)
-	if s.Goal == Keep && canReturn {
-		return OnReturn
+	case st.canReturn():
+		return st.back()
 	}
 	return OnSpent
+}
+
+// isSpent tells whether it has failed as often as it may.
+func (st *step) isSpent() bool {
+	s := &st.s
+	return s.Phase == Retrying && s.Cause.counts() && s.Attempts[s.Cause] >= st.options.Attempts
+}
+
+// canReturn tells whether what has failed can be given up for what was last converged.
+func (st *step) canReturn() bool {
+	s := &st.s
+	return st.options.OnFailure == Revert && st.options.Mode != Audit && s.Goal == Keep && s.Converged.Digest != "" && !s.Converged.is(s.Wanted)
+}
+
+// back goes back to what was last converged, as soon as a window is open.
+func (st *step) back() Trigger {
+	if !st.options.Windows.IsOpen(st.now) {
+		st.s.Next = st.opens()
+		return ""
+	}
+	return OnReturn
 }

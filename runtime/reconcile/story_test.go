@@ -277,7 +277,7 @@ func TestWindows(t *testing.T) {
 	o := Options{Windows: site.Schedule{{night}}, Poll: 100 * time.Hour, Jitter: -1}
 	p := newTeller(t, o) // at noon
 	p.play(`want:A some > blocked`)
-	if p.state.Cause != Obstacle || !strings.Contains(p.state.Reason, "2026-03-01T22:00:00Z") {
+	if p.state.Cause != Closed || !strings.Contains(p.state.Reason, "2026-03-01T22:00:00Z") {
 		t.Errorf("it says %q, %q", p.state.Cause, p.state.Reason)
 	}
 	p.play(`sleep:9h tick some > applying`)
@@ -289,8 +289,23 @@ func TestWindows(t *testing.T) {
 		some > blocked
 		look none > validating
 		ok > waiting converged
-		tick maybe > blocked
+		tick maybe > validating converged
+		ok > waiting converged
 		want:absent > removing`)
+
+	// Neither is it gone back outside of them; and nowhere where it is only looked at.
+	p = newTeller(t, Options{Attempts: 1, OnFailure: Revert, Poll: 100 * time.Hour, Jitter: -1})
+	p.play(`want:A some ok none ok > waiting converged`)
+	p.core.Windows = site.Schedule{{night}}
+	p.play(`want:B fail:plan > retrying failed`)
+	if at := p.state.Next.Format("15:04"); at != "22:00" {
+		t.Errorf("it is tried again at %s", at)
+	}
+	p.play(`tick > reverting failed`)
+	p = newTeller(t, Options{Attempts: 1, OnFailure: Revert})
+	p.play(`want:A some ok none ok > waiting converged`)
+	p.core.Mode = Audit
+	p.play(`want:B fail:plan > help failed`)
 
 	o.Mode = Audit
 	p = newTeller(t, o)

@@ -25,8 +25,10 @@ func (st *step) want(t Target) Trigger {
 			return ""
 		}
 		return OnUndeploy
-	case changed || s.Phase == Waiting:
+	case changed:
 		return OnWanted
+	case s.Phase == Waiting: // a process begins, or it is signed anew: nothing was tried of it since
+		return OnLook
 	}
 	return ""
 }
@@ -86,6 +88,9 @@ func (st *step) leave(from Phase, on Trigger) {
 		s.HasRun = false
 	case OnDone:
 		s.HasRun = true
+		if from == Applying {
+			s.Applied = s.Target.Digest
+		}
 	}
 	if from.IsRest() || on == OnSuperseded || on == OnUndeploy {
 		s.Rounds, s.Restarts = 0, 0
@@ -113,8 +118,8 @@ func (st *step) enter(from, to Phase, on Trigger) {
 		st.count()
 	case Blocked:
 		s.Condition, s.Next = Unknown, st.now.Add(min(blockedFor, st.options.Poll))
-		if !st.until.IsZero() { // the host is looked at meanwhile as often as ever
-			s.Next = st.now.Add(min(st.until.Sub(st.now), st.poll()))
+		if s.Cause == Closed { // the host is looked at meanwhile as often as ever
+			s.Next = st.opens()
 		}
 	case Help:
 		st.giveUp()

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/tenetcm/tenet/runtime/control"
+	"github.com/tenetcm/tenet/runtime/reconcile"
 	"github.com/tenetcm/tenet/runtime/rollout"
 	"github.com/tenetcm/tenet/runtime/trust"
 )
@@ -121,8 +122,8 @@ func (d *Deployment) absence(l *Look, now time.Time) *Reason {
 		}
 		return r
 	}
-	if l.Loop != nil && l.Loop.Phase == control.PhaseBlocked {
-		return &Reason{Code: CodeHeld, Text: "blocked there: " + cmp.Or(l.Loop.Reason, "a hold, a window or a lock"), Until: l.Loop.Next, Ask: "tenet unhold NAME, if it is a hold"}
+	if l.Loop != nil && l.Loop.Phase == control.PhaseBlocked && l.Loop.Cause != string(reconcile.Closed) { // its windows may be others now
+		return &Reason{Code: CodeHeld, Text: "blocked there: " + cmp.Or(l.Loop.Reason, "a hold or a lock"), Until: l.Loop.Next, Ask: "tenet unhold NAME, if it is a hold"}
 	}
 	return nil
 }
