@@ -71,7 +71,7 @@ func (a *Agent) Unseal(ctx context.Context, s *wire.Sealed) (*machine.Job, error
 	if err != nil {
 		return nil, err
 	}
-	b, err := a.openIn(ctx, dir, want)
+	b, err := a.openIn(ctx, dir, want, nil)
 	if err = errors.Join(err, os.RemoveAll(dir)); err != nil {
 		return nil, err
 	}
@@ -84,14 +84,21 @@ func (a *Agent) openHeld(ctx context.Context, want *control.Assigned) (*bundle.B
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
-	b, err := a.openIn(ctx, dir, want)
+	b, err := a.openIn(ctx, dir, want, nil)
 	if err != nil {
 		return nil, err
 	}
 	return b, a.sweepSealed(dir)
 }
 
-func (a *Agent) openIn(ctx context.Context, dir string, want *control.Assigned) (*bundle.Bundle, error) {
+// keepContents keeps the contents of an assignment, whatever its site comes to need after it.
+func (a *Agent) keepContents(ctx context.Context, want *control.Assigned) error {
+	_, err := a.openIn(ctx, filepath.Join(a.Dir, sealedDir), want, func() error { return a.store().KeepLast(want.Site) })
+	return err
+}
+
+// openIn opens an assignment, and has something done before anything else of its site is opened.
+func (a *Agent) openIn(ctx context.Context, dir string, want *control.Assigned, then func() error) (*bundle.Bundle, error) {
 	a.fetching.Lock() // answers to claims are told apart by their site
 	defer a.fetching.Unlock()
 	f := &fetcher{agent: a, ctx: ctx, want: want, dir: dir, tickets: map[trust.Digest]string{}}
@@ -115,7 +122,10 @@ func (a *Agent) openIn(ctx context.Context, dir string, want *control.Assigned) 
 		return nil, fmt.Errorf("what is wanted of the site %s is a run of %s", want.Site, b.Run.Site)
 	}
 	b.Execution = ""
-	return b, nil
+	if then != nil {
+		err = then()
+	}
+	return b, err
 }
 
 // sweepSealed removes bundles that nothing names any more.

@@ -40,6 +40,12 @@ func (s *siteLoop) assigned(t reconcile.Target) *control.Assigned {
 // job opens what a target stands for.
 func (s *siteLoop) job(ctx context.Context, t reconcile.Target) (*machine.Job, error) {
 	want := s.assigned(t)
+	if want == nil && t == s.loop.State().Converged {
+		// It was brought to something else meanwhile, which the loop was not told before the process ended.
+		s.keeper.mu.Lock()
+		want = s.converged
+		s.keeper.mu.Unlock()
+	}
 	if want == nil {
 		return nil, errors.New("what is wanted is not at hand")
 	}
@@ -112,14 +118,14 @@ func unavailable(err error) reconcile.Failure {
 }
 
 // Check is reconcile.Work's: what a host was brought to is kept, so that it can be gone back to.
-func (s *siteLoop) Check(_ context.Context, t reconcile.Target) reconcile.Checked {
+func (s *siteLoop) Check(ctx context.Context, t reconcile.Target) reconcile.Checked {
 	k := s.keeper
 	k.tellOutputs(s.site, s.values)
 	want := s.assigned(t)
 	if want == nil {
 		return reconcile.Checked{}
 	}
-	if err := s.keep(want); err != nil {
+	if err := s.keep(ctx, want); err != nil {
 		k.agent.Log(fmt.Errorf("what the host was brought to cannot be kept, so that it is not gone back to: %w", err))
 		return reconcile.Checked{}
 	}
@@ -127,9 +133,9 @@ func (s *siteLoop) Check(_ context.Context, t reconcile.Target) reconcile.Checke
 }
 
 // keep keeps an assignment that the host was brought to, with its contents, until it is brought to another one.
-func (s *siteLoop) keep(want *control.Assigned) error {
+func (s *siteLoop) keep(ctx context.Context, want *control.Assigned) error {
 	k := s.keeper
-	if err := k.agent.store().KeepLast(s.site); err != nil {
+	if err := k.agent.keepContents(ctx, want); err != nil {
 		return err
 	}
 	k.mu.Lock()
