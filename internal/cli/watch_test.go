@@ -57,7 +57,7 @@ func startWatch(t *testing.T, json bool, cmd watchCmd) *watched {
 
 // begin begins a watch of the site as it is.
 func (w *watched) begin(json bool, cmd watchCmd) {
-	cmd.Site, cmd.Interval = filepath.Join(w.dir, "site"), new(span(time.Hour))
+	cmd.Site, cmd.Interval, cmd.Jitter = filepath.Join(w.dir, "site"), new(span(time.Hour)), new(percentage)
 	s := &client{console: console{Environment{Out: &w.out, Err: &w.out}, &Globals{JSON: json, StateDir: filepath.Join(w.dir, "state")}}}
 	ctx, cancel := context.WithCancel(w.Context())
 	ended := make(chan error, 1)

@@ -2,6 +2,7 @@ package ui_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"reflect"
 	"strings"
 	"testing"
@@ -31,6 +32,11 @@ func poison(v reflect.Value) {
 		v.Set(reflect.New(v.Type().Elem()))
 		poison(v.Elem())
 	case reflect.Slice:
+		if v.Type() == reflect.TypeFor[json.RawMessage]() { // which was read as JSON
+			text, _ := json.Marshal(hostile)
+			v.SetBytes(text)
+			return
+		}
 		v.Set(reflect.MakeSlice(v.Type(), 1, 1))
 		poison(v.Index(0))
 	case reflect.Interface:
