@@ -42,7 +42,7 @@ func plainOf(data []byte, to any) error {
 
 // newDocument reads what a comparison compares.
 func newDocument(c *states.Comparison) (*document, error) {
-	d := &document{name: c.Name, byAddress: map[string]*rules.Node{}}
+	d := &document{name: c.Name}
 	if err := plainOf(c.Rules, &d.rules); err != nil {
 		return nil, err
 	}
@@ -68,11 +68,16 @@ func newDocument(c *states.Comparison) (*document, error) {
 	if err != nil {
 		return nil, err
 	}
-	d.wanted, d.rest = divided.Nodes, divided.Rest
+	d.want(divided)
+	return d, nil
+}
+
+// want takes what is wanted.
+func (d *document) want(divided *rules.Division) {
+	d.wanted, d.rest, d.byAddress = divided.Nodes, divided.Rest, map[string]*rules.Node{}
 	for _, n := range d.wanted {
 		d.byAddress[d.address(n.Rule, &n.Hit)] = n
 	}
-	return d, nil
 }
 
 // address is that of a node: rule.vlan["core1/10"].
@@ -162,11 +167,7 @@ func (d *document) before(c *states.Comparison, last map[string]remembered) ([]*
 	}
 	var old []*rules.Node
 	for _, by := range slices.Sorted(maps.Keys(retrieved)) {
-		there, err := rules.Without(retrieved[by], d.ignore)
-		if err != nil {
-			return nil, err
-		}
-		divided, err := rules.Divide(d.list, there, false)
+		divided, err := d.divide(retrieved[by], false)
 		if err != nil {
 			return nil, &diag.HintError{Message: fmt.Sprintf("what %s retrieves does not fit the rules: %v", by, err), Hint: "retrieve has to give it in the shape of the document"}
 		}

@@ -29,6 +29,7 @@ type commands struct {
 	Compile     compileCmd     `cmd:"" flags:"@selection @values facts json" help:"Print what a site compiles to, in the order in which it runs."`
 	Graph       graphCmd       `cmd:"" flags:"@selection @values facts json" help:"Draw the graph of a site."`
 	Inspect     inspectCmd     `cmd:"" flags:"limit @values facts json" help:"Show a site's variables and states, and where they come from."`
+	Diff        diffCmd        `cmd:"" flags:"limit @values facts json" help:"Tell which rules would run if one document became another."`
 	Why         whyCmd         `cmd:"" flags:"@selection @values facts json" help:"Explain why something runs, and when."`
 	Facts       factsCmd       `cmd:"" flags:"@hosts facts root" help:"Show what is known about this machine, or about hosts."`
 	Doc         docCmd         `cmd:"" flags:"json verbose" help:"Describe types of parts, words, options, functions and components."`
