@@ -32,7 +32,7 @@ func (r *recorder) updateReport(s *step, ev *states.Event) {
 	switch {
 	case s.outcome == states.Failed, s.outcome == states.Unknown:
 		p.state = failed
-	case p.isAct && s.invocation != nil:
+	case p.isAct && s.invocation != nil, s.isNeedlessForNode():
 		p.state = done
 	case s.isHaveKnown && s.outcome == states.Unchanged, s.outcome == states.Changed && !r.engine.planning():
 		p.state = string(states.Present)
@@ -51,11 +51,16 @@ func (r *recorder) updateReport(s *step, ev *states.Event) {
 	r.reports[s.part.Address] = p
 }
 
+// isNeedlessForNode reports whether a part of a rule had nothing to do, so that nobody has looked at its resource.
+func (s *step) isNeedlessForNode() bool {
+	return s.node.inv != nil && s.node.inv.Node != nil && s.outcome == states.Unchanged && !s.isHaveKnown
+}
+
 // The states of a part beside present and absent.
 const (
 	pending = "pending" // not reached, skipped, blocked, or a handler that nobody notified
 	failed  = "error"
-	done    = "done" // an act that was carried out, or proved needless
+	done    = "done" // an act that was carried out, or proved needless, or a part of a rule whose node is as it should be
 )
 
 // runFailed reports whether a failure is excused by nobody.
@@ -141,5 +146,5 @@ func (r *recorder) resource(part *states.Part, state *partState) bool {
 	if m := r.engine.options.Registry.ModuleOf(part.Type); m != nil && m.IsAct() {
 		return false
 	}
-	return state.outcome != states.Skipped && state.outcome != states.Idle
+	return state.outcome != states.Skipped && state.outcome != states.Idle && state.state != done
 }

@@ -135,6 +135,7 @@ func (e *evaluator) expandAll() {
 			e.data(name)
 		}
 	}
+	e.noteRuleStates()
 	for _, d := range e.ownDeclarations() {
 		e.bases[e.prefix+d.base] = d
 		if d.component == nil {

@@ -132,17 +132,28 @@ func (e *evaluator) placeIn(of *ruledData, at []string) diag.Range {
 	return rangeOf(of.decl.src)
 }
 
-// expandRule finds the nodes of a rule, and notes which states it names.
-func (e *evaluator) expandRule(d *declaration) {
-	base := e.prefix + d.base
-	for _, a := range d.rule.states() {
-		for _, r := range e.refs(a, e.root) {
-			if e.ruleStates == nil {
-				e.ruleStates = map[string]bool{}
+// noteRuleStates notes which states rules name, be it rules that the host does not have: they are not invoked by themselves.
+func (e *evaluator) noteRuleStates() {
+	before := len(e.list)
+	for _, d := range e.site.declarations {
+		if d.rule == nil {
+			continue
+		}
+		for _, a := range d.rule.states() {
+			for _, r := range e.refs(a, e.root) {
+				if e.ruleStates == nil {
+					e.ruleStates = map[string]bool{}
+				}
+				e.ruleStates[r.Address] = true
 			}
-			e.ruleStates[r.Address] = true
 		}
 	}
+	e.list = e.list[:before] // what is wrong with them is told where they are used
+}
+
+// expandRule finds the nodes of a rule.
+func (e *evaluator) expandRule(d *declaration) {
+	base := e.prefix + d.base
 	of := e.ruled(d)
 	if of == nil {
 		e.doubtful[base] = true
