@@ -121,6 +121,7 @@ func (e *ruleEvaluator) compare(address string, retrieved map[string]cty.Value, 
 	part.Address, part.Base = address, address
 	out := e.declaration(d, address, address)
 	out.TopLevel, out.Parts = true, []states.PartDeclaration{part}
+	out.Options.LeftOut = !slices.ContainsFunc(e.of.rules, func(d *declaration) bool { return !e.ruleOptions(d).LeftOut })
 	e.out = append(e.out, out)
 	return &e.out[len(e.out)-1]
 }
