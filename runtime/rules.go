@@ -200,7 +200,6 @@ type finding struct {
 	kept        []string // wanted no more, and nothing deletes them
 	foreign     []string // not wanted, and not made by a rule
 	wrong       []string
-	emptied     []string
 	allowsEmpty bool
 }
 
