@@ -10,7 +10,7 @@ import (
 	"github.com/tenetcm/tenet/states"
 )
 
-// wayIn is a site that lets USERS in, by keys. It stays as long as alice can.
+// wayIn is a site that lets USERS in, by keys. It stays as long as alice can: who asks at once after a reload may be let in by the sshd of before.
 const wayIn = `
 package "openssh-server" {}
 
@@ -22,7 +22,7 @@ block "ssh" {
   require = [package.openssh-server, user.alice]
   confirm {
     timeout = "8s"
-    command = ["ssh", "-o", "BatchMode=yes", "-o", "StrictHostKeyChecking=no", "-o", "UserKnownHostsFile=/dev/null", "-i", "/root/key", "alice@127.0.0.1", "true"]
+    command = ["sh", "-c", "sleep 2; ssh -o BatchMode=yes -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null -i /root/key alice@127.0.0.1 true"]
   }
   file "/etc/ssh/sshd_config.d/10-way-in.conf" {
     content = "SETTINGS\n"
