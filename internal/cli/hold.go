@@ -150,7 +150,7 @@ func (s *client) currentApply() (*journal.LockedError, error) {
 	return holder, s.ran(err)
 }
 
-// noteObstacles says, where a plan is shown, that it cannot be applied for now.
+// noteObstacles says, where a plan is shown, that it cannot be applied at present.
 func (s *client) noteObstacles(site string) error {
 	local, err := s.runner(nil)
 	if err != nil {

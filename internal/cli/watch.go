@@ -65,7 +65,7 @@ func (cmd *watchCmd) loop(ctx context.Context, s *client, now <-chan struct{}) (
 		if n == cmd.Rounds {
 			break
 		}
-		if !w.rest(ctx, now) {
+		if !w.awaitRound(ctx, now) {
 			return nil
 		}
 	}

@@ -166,8 +166,8 @@ func (w *watcher) close(t *watchTurn) error {
 	return t.page.end(t.end)
 }
 
-// rest waits for the next round; false: the context has ended.
-func (w *watcher) rest(ctx context.Context, now <-chan struct{}) bool {
+// awaitRound waits for the next round; false: the context has ended.
+func (w *watcher) awaitRound(ctx context.Context, now <-chan struct{}) bool {
 	for {
 		next := w.loop.Next()
 		left := time.Until(next)

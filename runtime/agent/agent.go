@@ -274,7 +274,7 @@ func (a *Agent) receive(p link.Packet) {
 		return
 	}
 	if refusal, ok := m.(*control.Refusal); ok {
-		a.Log(fmt.Errorf("the server takes nothing from this host for now: %.200s", refusal.Why))
+		a.Log(fmt.Errorf("the server takes nothing from this host at present: %.200s", refusal.Why))
 	}
 	a.step(func() control.Output { return a.core.Receive(a.now(), m) })
 	if _, ok := m.(*control.Answer); ok {

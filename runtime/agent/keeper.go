@@ -133,13 +133,13 @@ func (k *keeper) next() (first *siteLoop, in time.Duration) {
 	list := k.all()
 	for _, s := range list {
 		if s.loop != nil && !s.loop.State().Phase.IsRest() {
-			if left, ok := s.left(); ok {
+			if left, ok := s.untilTurn(); ok {
 				return s, left
 			}
 		}
 	}
 	for _, s := range list {
-		if left, ok := s.left(); ok && (first == nil || left < in) { // who is due for longest
+		if left, ok := s.untilTurn(); ok && (first == nil || left < in) { // who is due for longest
 			first, in = s, left
 		}
 	}
@@ -149,8 +149,8 @@ func (k *keeper) next() (first *siteLoop, in time.Duration) {
 	return first, in
 }
 
-// left tells how long it is until the site's turn, below 0 how long that is due; false: there is none.
-func (s *siteLoop) left() (time.Duration, bool) {
+// untilTurn tells how long it is until the site's turn, below 0 how long that is due; false: there is none.
+func (s *siteLoop) untilTurn() (time.Duration, bool) {
 	k := s.keeper
 	k.mu.Lock()
 	isNew, pause := s.known != s.want || s.look, time.Until(s.pause)
@@ -312,7 +312,7 @@ func (k *keeper) repeat() {
 // say tells where the loop of a site stands, unless that was told.
 func (s *siteLoop) say(state reconcile.State) {
 	k := s.keeper
-	l := s.standing(state)
+	l := s.report(state)
 	k.mu.Lock()
 	isKnown := s.told == l
 	s.told = l

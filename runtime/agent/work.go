@@ -312,8 +312,8 @@ func failedParts(r *states.Report, count int) string {
 	return fmt.Sprintf("%d parts have failed", count)
 }
 
-// standing is where the loop stands, as it is told.
-func (s *siteLoop) standing(state reconcile.State) control.Loop {
+// report is where the loop stands, as it is told.
+func (s *siteLoop) report(state reconcile.State) control.Loop {
 	// While the host is brought back to what it was it is what is wanted that has failed.
 	about := state.Target
 	if state.Goal == reconcile.Return {

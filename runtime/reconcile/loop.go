@@ -71,8 +71,8 @@ func Open(c Config) (*Loop, error) {
 	if l.state, err = c.Folder.load(c.Site, c.Clock()); err != nil {
 		return nil, errors.Join(err, l.Close())
 	}
-	if o := l.state.Options; o != nil { // until somebody says otherwise
-		l.core.Options = *o
+	if o := l.state.Options; o != nil { // what whoever opens it says counts before that
+		l.core.Options = c.Options.Or(*o)
 	}
 	return l, nil
 }

@@ -133,7 +133,7 @@ func (r *Runner) MayApply() error {
 	return r.mayApply(folder)
 }
 
-// Obstacles tells, for who looks at a plan of a site, why it cannot be applied for now: a hold, an
+// Obstacles tells, for who looks at a plan of a site, why it cannot be applied at present: a hold, an
 // apply that runs, and an agent that keeps the machine so. Who may not read the records is told of none.
 func (r *Runner) Obstacles(site string) ([]string, error) {
 	folder, err := r.existingFolder()

@@ -70,7 +70,7 @@ func (q *claimQueue) renew(from link.Address, session string) {
 	}
 }
 
-// grant serves hosts in their order, until the function says that there is no turn for now.
+// grant serves hosts in their order, until the function says that there is no turn at present.
 func (q *claimQueue) grant(serve func(*claimant) bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -126,7 +126,7 @@ func (s *Sessions) claim(h *host, from link.Address, c *control.Claim) {
 // grantClaims gives the turns that are free to those that wait.
 func (s *Sessions) grantClaims() { s.claims.grant(s.serveClaim) }
 
-// serveClaim answers a claim; false: there is no turn for now.
+// serveClaim answers a claim; false: there is no turn at present.
 func (s *Sessions) serveClaim(c *claimant) bool {
 	turn := &control.Turn{Session: c.claim.Session, Site: c.claim.Site}
 	tickets, err := s.Hosts.Ticket(c.from.Host, c.claim.Contents...)
