@@ -68,13 +68,15 @@ func TestRevertOfWhatEndsTheAgent(t *testing.T) {
 		w.assignKept("shop", "1", o)
 		w.mustStart()
 		w.wait(time.Minute)
-		w.assignKept("shop", "2", o)
-		for range 20 {
-			w.machine.began = func(string) {
-				if w.machine.running == "2" {
-					w.disk.die()
-				}
+		w.end()
+		w.machine.began = func(string) {
+			if w.machine.running == "2" {
+				w.disk.die()
 			}
+		}
+		w.assignKept("shop", "2", o)
+		w.mustStart()
+		for range 20 {
 			w.wait(2 * time.Minute)
 			w.disk = w.disk.kill()
 			w.end()
