@@ -63,7 +63,7 @@ func (p *planner) part(d *decl, part *states.PartDeclaration, around ...*decl) s
 	own := &part.Options
 	o := states.PartOptions{
 		IgnoreFailure: own.IgnoreFailure, Locks: own.Locks, Sensitive: own.Sensitive,
-		Retain: own.Retain, Tags: own.Tags, Description: own.Description,
+		Retain: own.Retain, Cluster: d.Cluster, Tags: own.Tags, Description: own.Description,
 	}
 	for _, s := range append([]*states.Options{own}, d.optionSources(around...)...) {
 		if o.Retry == nil {

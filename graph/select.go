@@ -118,6 +118,9 @@ func (x *selector) index() {
 				}
 			}
 		}
+		if f.d.Cluster != "" {
+			name("cluster."+f.d.Cluster, i)
+		}
 		if f.d.state != nil {
 			for _, a := range set([]string{f.d.state.Address, f.d.state.Base}) {
 				name(a, i)

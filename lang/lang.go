@@ -60,6 +60,7 @@ type (
 	FunctionDoc    = expr.FunctionDoc
 	Host           = site.Host
 	Role           = site.Role
+	Cluster        = site.Cluster
 	Rollout        = site.Rollout
 	Stage          = site.Stage
 	Hook           = site.Hook
@@ -134,6 +135,14 @@ func (s *Site) Hosts(ctx context.Context, t Target) (hosts []Host, groups []stri
 		return nil, nil, s.list
 	}
 	return s.program.Hosts(ctx, t)
+}
+
+// Clusters gives the clusters of the site, in the order of declaration.
+func (s *Site) Clusters(ctx context.Context, t Target) ([]Cluster, diag.List) {
+	if s.broken {
+		return nil, s.list
+	}
+	return s.program.Clusters(ctx, t)
 }
 
 // HasInventories reports whether the site names inventories, which may tell of hosts.

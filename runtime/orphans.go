@@ -195,7 +195,7 @@ func (e *engine) findOrphan(ctx context.Context, c *journal.Created, declared *d
 		there, err := o.compare(ctx, m, on, want)
 		var onHost *fs.PathError // not that something else is there: to prune will fail
 		switch {
-		case err != nil && !(e.run.Prune && errors.As(err, &onHost)) && !errors.Is(err, fs.ErrPermission) && !errors.Is(err, host.ErrUnforeseeable):
+		case err != nil && !((e.run.Prune || hasLeft(e.run, c)) && errors.As(err, &onHost)) && !errors.Is(err, fs.ErrPermission) && !errors.Is(err, host.ErrUnforeseeable):
 			if !errors.As(err, &onHost) && fault.In(err) == nil && declared.isAt(m, c) {
 				e.orphans.forgotten = append(e.orphans.forgotten, c) // it was removed, and this put in its place
 				return nil
@@ -283,14 +283,11 @@ func inReverse(list []*orphan, moved []states.Moved) []*orphan {
 // removed. They come one after the other, before whatever is of one of their types
 // or stands where one of them does.
 func (e *engine) withOrphans(run *states.StateRun) *states.StateRun {
-	if !run.Prune {
-		return run
-	}
 	var first []states.Invocation
 	types, places := map[string]bool{}, map[string]bool{}
 	last := ""
 	for _, o := range e.orphans.list {
-		if o.keepReason != "" || o.isRetained || o.lateReason != "" {
+		if o.keepReason != "" || o.isRetained || o.lateReason != "" || !run.Prune && !hasLeft(run, o.entry) {
 			continue
 		}
 		inv := states.Invocation{Address: o.address(), State: o.address(), Parts: []states.Part{o.part(run.Host)}}
@@ -333,7 +330,7 @@ func (e *engine) announceOrphans() {
 			Type: states.EventOrphan, Address: o.entry.Address, ID: o.entry.ID, Part: o.entry.Type, Key: o.entry.Key,
 			Run: o.entry.Run, Reason: e.recorder.mask.text(o.keepReason),
 		}
-		if (e.run.Prune || o.lateReason != "") && o.keepReason == "" {
+		if (e.run.Prune || o.lateReason != "" || hasLeft(e.run, o.entry)) && o.keepReason == "" {
 			ev.Action = states.Remove
 			e.nodes[o.address()].callReason = o.description()
 		}

@@ -227,6 +227,7 @@ func carryOut(ctx context.Context, run *states.StateRun, o Options, shadow *host
 	result := e.recorder.finish(interrupted)
 	result.Rebooting, result.Outputs = rebooting, e.outputs()
 	e.settleManaged()
+	e.settleMembership()
 	if e.debts.ledger != nil {
 		e.debts.ledger.End()
 		result.Left = e.debts.ledger.Ledger

@@ -60,7 +60,7 @@ func (r *recorder) emitWanted(ev states.Event) {
 }
 
 func wantedEvent(p *states.Part, key string) states.Event {
-	return states.Event{Type: states.EventWanted, Address: states.WithoutWave(p.Address), ID: p.ID, Part: p.Type, Key: key, Retain: p.Options.Retain}
+	return states.Event{Type: states.EventWanted, Address: states.WithoutWave(p.Address), ID: p.ID, Part: p.Type, Key: key, Retain: p.Options.Retain, Cluster: p.Options.Cluster}
 }
 
 // isRecorded reports whether the records say already how long parts of one address are to
@@ -71,8 +71,8 @@ func isRecorded(holding *journal.Holding, entries []*journal.Created, parts []*s
 	for _, p := range parts {
 		c := holding.Entry(p.Type, p.Key)
 		switch {
-		case p.Options.Retain == 0 && (c == nil || c.Retain == 0):
-		case c == nil || c.Claim || c.Retain != p.Options.Retain:
+		case !isBound(p) && (c == nil || c.Retain == 0 && c.Cluster == ""):
+		case c == nil || c.Claim || !isAsBound(c, p):
 			return false
 		}
 		counts = counts || p.Options.Retain.Count() > 0
@@ -84,6 +84,14 @@ func isRecorded(holding *journal.Holding, entries []*journal.Created, parts []*s
 	slices.SortFunc(entries, journal.ByWanted)
 	last := entries[max(0, len(entries)-len(names)):]
 	return slices.EqualFunc(last, names, func(c *journal.Created, name states.Resource) bool { return c.Resource() == name })
+}
+
+// isBound reports whether how long a part is to stay does not depend on the site alone.
+func isBound(p *states.Part) bool { return p.Options.Retain != 0 || p.Options.Cluster != "" }
+
+// isAsBound reports whether the records say of a part how long it is to stay.
+func isAsBound(c *journal.Created, p *states.Part) bool {
+	return c.Retain == p.Options.Retain && c.Cluster == p.Options.Cluster
 }
 
 // wantLate records how long something is to stay whose key only the host could tell. The
@@ -99,7 +107,7 @@ func (r *recorder) wantLate(s *step) {
 		return
 	}
 	c := holding.Entry(s.part.Type, key)
-	if c == nil && s.part.Options.Retain != 0 && s.creation != nil || c != nil && !c.Claim && c.Retain != s.part.Options.Retain {
+	if c == nil && isBound(s.part) && s.creation != nil || c != nil && !c.Claim && !isAsBound(c, s.part) {
 		r.hasChanged = true
 		r.emitLocked(wantedEvent(s.part, key))
 	}

@@ -24,6 +24,8 @@ type Declarations struct {
 	Prune bool // what the site has created and declares no longer is removed
 	// Reconcile says how the host is kept so; nil: as usual.
 	Reconcile *site.Reconcile
+	// Cluster is the one that the host has joined; nil: none.
+	Cluster *site.Membership
 	// Partial: other hosts of the site are the same machine.
 	Partial bool
 	// Secrets are the sensitive texts that values were computed from, sorted.
@@ -60,6 +62,7 @@ type Declaration struct {
 	File    string // the source file, for the order of top-level parts
 	Range   diag.Range
 	Options Options
+	Cluster string // the host has it by this cluster alone; empty: by other means
 
 	// Rules.
 

@@ -115,6 +115,8 @@ type Event struct {
 	// only read.
 	Made     string   `json:"made,omitempty"`
 	Requires []string `json:"requires,omitempty"`
+	// Cluster is the cluster without which what is wanted goes.
+	Cluster string `json:"cluster,omitempty"`
 	// Retain is the retention of what is wanted; none: it is not to be retained.
 	Retain  Retention `json:"retain,omitempty"`
 	Output  string    `json:"output,omitempty"` // what an act says to the user, masked

@@ -42,6 +42,9 @@ type StateRun struct {
 	Partial bool `json:"partial,omitempty"`
 	// Reconcile says how the machine is kept so; nil: as usual.
 	Reconcile *site.Reconcile `json:"reconcile,omitempty"`
+	// Cluster is the one that the machine has joined; nil: none, and what it has made as a
+	// member of one goes.
+	Cluster *site.Membership `json:"cluster,omitempty"`
 	// Moved tells the former addresses of what was renamed, without waves.
 	Moved []Moved `json:"moved,omitempty"`
 	// LeftOut are the parts that are declared, but stand neither in Invocations nor
@@ -200,6 +203,7 @@ type PartOptions struct {
 	Locks         []string      `json:"lock,omitempty"`
 	Sensitive     bool          `json:"sensitive,omitempty"`
 	Retain        Retention     `json:"retain,omitempty"`
+	Cluster       string        `json:"cluster,omitempty"` // what it makes goes when the machine leaves that cluster
 	Tags          []string      `json:"tags,omitempty"`
 	Description   string        `json:"description,omitempty"`
 }

@@ -72,6 +72,8 @@ func (n *Namespace) IsRoot(name string) bool {
 	switch name {
 	case "state", "handler", "run", "rule", "block", "component", "self":
 		return true
+	case "cluster": // an output of a component, where none is declared, may be named so
+		return n.roots[name] != nil
 	}
 	return n.isType(name)
 }

@@ -52,6 +52,9 @@ type Target struct {
 	Data []DataFile
 	// LastOutputs gives the outputs of a host as they were recorded last, by name. Nil: none were.
 	LastOutputs func(host string) (map[string]states.Output, error)
+	// Clusters are the hosts that have joined each cluster, by its name; a host that has not gets nothing of it.
+	// Nil: all members of all clusters have.
+	Clusters map[string][]string
 	// HostFacts gives facts of the hosts that the site declares. Nil: naming one is an error.
 	HostFacts *HostFacts
 	// Hook is what is run around a batch of a rollout; nil: nothing is. Its state is then

@@ -143,7 +143,7 @@ func (d *decoder) refuseHosts(p *Program) {
 		d.errorAt(h.src, "declare hosts in the site", "a component declares no hosts")
 	}
 	for _, g := range p.groups {
-		d.errorAt(g.src, "declare host groups in the site", "a component declares no host groups")
+		d.errorAt(g.src, fmt.Sprintf("declare %ss in the site", g.kind()), "a component declares no %ss", g.kind())
 	}
 	for _, i := range p.inventories {
 		d.errorAt(i.src, "declare the inventory in the site", "a component declares no inventory")

@@ -7,7 +7,8 @@ import (
 	"github.com/tenetcm/tenet/states"
 )
 
-// componentRefs lets references through components name all their instances.
+// componentRefs lets references through components name all their instances, and those to a cluster
+// all that the host has by it.
 type componentRefs struct {
 	*evaluation
 	addressesOf map[string][]string // the addresses that one without keys means
@@ -17,7 +18,7 @@ type componentRefs struct {
 // and give no key there, name what is in each of them: component.NAME.state.S
 // means that state of all instances. The planner knows full addresses only.
 func (c componentRefs) replace() {
-	if !slices.ContainsFunc(c.out, func(d states.Declaration) bool { return d.Component && d.Address != d.Base }) {
+	if len(c.hosts.clusters) == 0 && !slices.ContainsFunc(c.out, func(d states.Declaration) bool { return d.Component && d.Address != d.Base }) {
 		return
 	}
 	for i := range c.out {
@@ -55,19 +56,31 @@ func (c componentRefs) replaceList(list *[]states.Ref) {
 		if out == nil {
 			out = slices.Clone((*list)[:i])
 		}
-		all := c.addresses(r.Address)
+		all, ofCluster := c.ofCluster(r.Address)
+		if !ofCluster {
+			all = c.addresses(r.Address)
+		}
 		for _, address := range all {
 			one := r
 			one.Address = address
 			out = append(out, one)
 		}
-		if len(all) == 0 {
+		if len(all) == 0 && !ofCluster {
 			out = append(out, r) // dangling reports it
 		}
 	}
 	if out != nil {
 		*list = out
 	}
+}
+
+// ofCluster gives what the host has by the cluster that an address names; false: it names none.
+func (c componentRefs) ofCluster(address string) (bases []string, ok bool) {
+	name, ok := strings.CutPrefix(address, "cluster.")
+	if m := c.membership(); ok && m != nil && m.Name == name {
+		bases = c.clusterBases()
+	}
+	return bases, ok
 }
 
 // addresses gives the addresses that an address without the keys of components

@@ -33,6 +33,8 @@ func (d *decoder) contents(b *syntax.Body, file string) {
 			d.host(sub)
 		case "host_group":
 			d.group(sub)
+		case "cluster":
+			d.cluster(sub)
 		case "rollout":
 			d.rollout(sub)
 		case "inventory":

@@ -84,6 +84,7 @@ func (e *evaluator) evaluate(ctx context.Context) (*states.Declarations, diag.Li
 	if err := e.declarations(ctx); err != nil {
 		return nil, diag.List{{Severity: diag.Error, Summary: "evaluation was stopped: " + context.Cause(ctx).Error()}}
 	}
+	e.markCluster()
 	e.outputParts()
 	e.checkSecrets()
 	e.checkHooks()
@@ -96,7 +97,7 @@ func (e *evaluator) evaluate(ctx context.Context) (*states.Declarations, diag.Li
 	referenceCheck{e.evaluation}.check()
 	moved := e.renames()
 	slices.Sort(e.empty)
-	return &states.Declarations{Site: e.site.name, Host: e.target.Host, List: e.out, Moved: moved, Prune: e.site.prune, Reconcile: e.keeping(), Partial: e.sharers() != nil,
+	return &states.Declarations{Site: e.site.name, Host: e.target.Host, List: e.out, Moved: moved, Prune: e.site.prune, Reconcile: e.keeping(), Cluster: e.membership(), Partial: e.sharers() != nil,
 		Empty: slices.Compact(e.empty), Secrets: e.vault.Texts()}, e.findings()
 }
 

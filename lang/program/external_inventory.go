@@ -46,7 +46,10 @@ type inventoryCache struct {
 }
 
 // hostsKey is what of a target the hosts of a site without scripts depend on.
-type hostsKey struct{ secretsHidden, inventoryHidden bool }
+type hostsKey struct {
+	secretsHidden, inventoryHidden bool
+	joined                         string // who has joined which cluster
+}
 
 // cachedHosts are the hosts of a site as they were evaluated. They do not change.
 type cachedHosts struct {
@@ -303,9 +306,9 @@ func (e hostReader) knownRoles(x *externalHost) []string {
 func (e hostReader) checkMembers(d *groupDecl, external *externalHosts) {
 	switch {
 	case len(e.site.inventories) == 0:
-		e.errorAt(d.src, groupHint, "the host group %q needs hosts or labels", d.name)
+		e.errorAt(d.src, groupHint, "the %s %q needs hosts or labels", d.kind(), d.name)
 	case !e.hosts.incomplete && !slices.Contains(external.groups, d.name):
-		e.errorAt(d.src, cmp.Or(diag.DidYouMean(d.name, external.groups), groupHint), "the host group %q has no hosts or labels, and no inventory has such a group", d.name)
+		e.errorAt(d.src, cmp.Or(diag.DidYouMean(d.name, external.groups), groupHint), "the %s %q has no hosts or labels, and no inventory has such a group", d.kind(), d.name)
 	}
 }
 

@@ -19,6 +19,7 @@ type groupEntry struct {
 	*groupDecl
 	priority int
 	pattern  site.Pattern
+	cluster  *site.Cluster // nil: it is none
 	labels   map[string]string
 	// around are the groups whose patterns name it, and those around these.
 	around map[*groupEntry]bool
@@ -48,6 +49,7 @@ func (e hostReader) groups(declared []*declaredHost, external *externalHosts) *h
 			e.checkMembers(d, external)
 		}
 		g.labels = e.labels(d.labels, e.root)
+		e.evaluateCluster(g)
 		all = append(all, g)
 	}
 	return &hostGroups{byNeed: e.orderByNeed(all), byPrecedence: orderByPrecedence(all)}
@@ -140,7 +142,7 @@ func (e hostReader) reportGroupCycle(cycle []*groupEntry) {
 	// Who is in these groups is not known: a stage that names one may seem to have no hosts.
 	e.hosts.incomplete = true
 	if len(cycle) == 1 {
-		e.errorAt(cycle[0].hosts.Range(), "name its hosts, or other groups", "the host group %q names itself", cycle[0].name)
+		e.errorAt(cycle[0].hosts.Range(), "name its hosts, or other groups", "the %s %q names itself", cycle[0].kind(), cycle[0].name)
 		return
 	}
 	declared := func(g *groupEntry) int { return slices.Index(e.site.groups, g.groupDecl) }

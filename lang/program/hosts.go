@@ -27,7 +27,16 @@ type hostDecl struct {
 type groupDecl struct {
 	reach
 	hosts, labels, priority *syntax.Attribute
-	doubtful                bool // something in it is unknown
+	doubtful                bool         // something in it is unknown
+	cluster                 *clusterDecl // nil: it is no cluster
+}
+
+// kind is what it is declared as.
+func (g *groupDecl) kind() string {
+	if g.cluster != nil {
+		return "cluster"
+	}
+	return "host group"
 }
 
 func (d *decoder) reach(b *syntax.Block) reach {
@@ -66,19 +75,22 @@ func (d *decoder) hostName(b *syntax.Block, name string) bool {
 const groupHint = `give either hosts = ["web*"] or labels = { NAME = "VALUE" }`
 
 func (d *decoder) group(b *syntax.Block) {
-	wrong := d.check(b.Body, d.shapes.HostGroup, nil)
-	if !d.identifier(b) {
-		return
+	if wrong := d.check(b.Body, d.shapes.HostGroup, nil); d.identifier(b) {
+		d.enterGroup(b, wrong, nil)
 	}
+}
+
+// enterGroup enters a host group, or a cluster, which is one.
+func (d *decoder) enterGroup(b *syntax.Block, wrong bool, cluster *clusterDecl) {
 	a := b.Body.Attribute
-	g := &groupDecl{d.reach(b), a("hosts"), a("labels"), a("priority"), wrong}
+	g := &groupDecl{reach: d.reach(b), hosts: a("hosts"), labels: a("labels"), priority: a("priority"), doubtful: wrong, cluster: cluster}
 	if g.hosts != nil && g.labels != nil {
-		d.errorAt(b.Header, groupHint, "the host group %q needs hosts or labels, and not both", g.name)
+		d.errorAt(b.Header, groupHint, "the %s %q needs hosts or labels, and not both", g.kind(), g.name)
 		return
 	}
 	for _, first := range d.site.groups {
 		if first.name == g.name {
-			d.duplicate("host_group."+g.name, b.Header, rangeOf(first.src))
+			d.duplicate(b.Type+"."+g.name, b.Header, rangeOf(first.src))
 			return
 		}
 	}

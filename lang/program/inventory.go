@@ -26,6 +26,7 @@ type siteHosts struct {
 	hooks      []hostHook      // of the rollout
 	incomplete bool            // there may be hosts which are not known
 	lists      *expr.HostLists // nil until all hosts are evaluated
+	clusters   []*site.Cluster // in the order of declaration
 }
 
 // list gives the hosts as data.
@@ -48,6 +49,9 @@ type hostEntry struct {
 	site.Host
 	has    expr.Roles
 	levels []levelVars
+
+	cluster      *groupEntry // the one that is to be present and has the host as a member; nil: none
+	clusterRoles []string    // that it has by its cluster alone
 }
 
 // levelVars are the values that a role, a group or a host gives.
@@ -69,7 +73,7 @@ func (e hostReader) inventory(need bool) {
 	}()
 	if len(e.site.hosts) == 0 && len(e.site.inventories) == 0 {
 		for _, g := range e.site.groups {
-			e.errorAt(g.src, "declare hosts: host \"NAME\" { … }", "the site declares a host group, but no hosts")
+			e.errorAt(g.src, "declare hosts: host \"NAME\" { … }", "the site declares a %s, but no hosts", g.kind())
 		}
 		e.evaluateRollout()
 		return
@@ -89,7 +93,7 @@ func (e hostReader) inventory(need bool) {
 // all evaluations of the site, as far as nothing is wrong with them.
 func (e hostReader) allHosts() *hostGroups {
 	// What scripts declare depends on the target; secrets are known to an evaluation.
-	key := hostsKey{e.target.SecretsHidden, e.target.InventoryHidden}
+	key := hostsKey{e.target.SecretsHidden, e.target.InventoryHidden, joinedText(e.target.Clusters)}
 	variables, usable := e.variablesOfHosts()
 	usable = usable && e.site.dir.Scripts == nil
 	if usable {
@@ -117,6 +121,7 @@ func (e hostReader) allHosts() *hostGroups {
 		h := external.byName[name]
 		e.hosts.entries = append(e.hosts.entries, e.hostOf(e.undeclaredHost(name, h.Range), groups, h))
 	}
+	e.clusters(groups)
 	e.hosts.lists = e.listsOfHosts()
 	e.hosts.rollout = e.evaluateRollout()
 	if found := e.list[before:]; usable && !found.HasErrors() && e.vault.UseCount() == secrets {
@@ -167,11 +172,17 @@ func (e hostReader) hostOf(d *declaredHost, groups *hostGroups, x *externalHost)
 		}
 		h.Address = text
 	}
+	given := slices.Clone(h.Roles) // by others than its cluster
 	for _, g := range groups.of(h) {
 		if !slices.Contains(h.Groups, g.name) {
 			h.Groups = append(h.Groups, g.name)
 		}
-		e.applyReach(h, &g.reach, e.root)
+		if roles := e.applyReach(h, &g.reach, e.root); g.cluster == nil {
+			given = append(given, roles...)
+		} else {
+			g.cluster.Roles = roles
+			e.join(h, g)
+		}
 		if list := e.windows(g.window, e.root); list != nil {
 			h.Windows = append(h.Windows, list) // those of groups intersect
 		}
@@ -180,14 +191,14 @@ func (e hostReader) hostOf(d *declaredHost, groups *hostGroups, x *externalHost)
 		own = append(own, levelVars{level: expr.LevelGroup, name: g.name, group: g, items: items})
 	}
 	own = append(own, itself...)
-	e.applyReach(h, &d.reach, d.ctx)
+	given = append(given, e.applyReach(h, &d.reach, d.ctx)...)
 	if list := e.windows(d.window, d.ctx); list != nil {
 		h.Windows = site.Schedule{list} // in place of the groups'
 	}
 	h.Reconcile = e.reconcile(d.reconcile, d.ctx).Or(h.Reconcile)
 	items, _ := e.items(d.vars, d.ctx, "vars")
 	own = append(own, levelVars{level: expr.LevelHost, name: d.name, items: items})
-	h.Roles = e.site.withTaken(h.Roles)
+	e.clusterRoles(h, groups.of(h), e.site.withTaken(given))
 	h.has = expr.NewRoles(h.Roles)
 	for _, name := range h.Roles {
 		items, _ := e.items(e.site.roles[name].vars, e.root, "vars")
@@ -197,8 +208,8 @@ func (e hostReader) hostOf(d *declaredHost, groups *hostGroups, x *externalHost)
 	return h
 }
 
-// applyReach takes what a group or the host itself says; the later wins.
-func (e hostReader) applyReach(h *hostEntry, r *reach, ctx *hcl2.EvalContext) {
+// applyReach takes what a group or the host itself says; the later wins. It gives the roles that this says.
+func (e hostReader) applyReach(h *hostEntry, r *reach, ctx *hcl2.EvalContext) (roles []string) {
 	if v, ok := e.attribute(r.port, ctx); ok {
 		n, whole := expr.Int(v)
 		if !whole || n < 1 || n > 65535 {
@@ -239,7 +250,7 @@ func (e hostReader) applyReach(h *hostEntry, r *reach, ctx *hcl2.EvalContext) {
 		h.RunnerCache = text
 	}
 	e.sshOptions(h, r.sshOptions, ctx)
-	e.roles(h, r.roles, ctx)
+	return e.roles(h, r.roles, ctx)
 }
 
 // sshOptions puts options before those that the host has already, since of several
@@ -261,11 +272,11 @@ func (e hostReader) sshOptions(h *hostEntry, a *syntax.Attribute, ctx *hcl2.Eval
 	h.SSHOptions = append(options, h.SSHOptions...)
 }
 
-// roles adds roles to a host.
-func (e hostReader) roles(h *hostEntry, a *syntax.Attribute, ctx *hcl2.EvalContext) {
+// roles adds roles to a host, and gives them.
+func (e hostReader) roles(h *hostEntry, a *syntax.Attribute, ctx *hcl2.EvalContext) (added []string) {
 	v, ok := e.attribute(a, ctx)
 	if !ok {
-		return
+		return nil
 	}
 	names, err := expr.Texts(v)
 	if err != nil {
@@ -280,7 +291,9 @@ func (e hostReader) roles(h *hostEntry, a *syntax.Attribute, ctx *hcl2.EvalConte
 		}
 		// The last place of a role counts.
 		h.Roles = append(slices.DeleteFunc(h.Roles, func(r string) bool { return r == name }), name)
+		added = append(added, name)
 	}
+	return added
 }
 
 // singleText evaluates an attribute that is one text.
@@ -305,10 +318,12 @@ func (e *expressions) textOf(a *syntax.Attribute, v cty.Value) (string, bool) {
 	return text, err == nil
 }
 
-// hostValue gives host.name, host.labels or host.vars.
+// hostValue gives host.name, host.labels, host.vars or host.cluster.
 func (e *expressions) hostValue(n *syntax.Need) cty.Value {
 	v := cty.StringVal(e.target.Host)
 	switch n.Name {
+	case "cluster":
+		v = e.clusterValue()
 	case "labels":
 		v = cty.MapValEmpty(cty.String)
 		if e.host != nil {
@@ -385,6 +400,13 @@ func (p *Program) Hosts(ctx context.Context, t expr.Target) (hosts []site.Host, 
 	e := newEvaluation(ctx, p, t)
 	e.preparation().takeInventory()
 	return e.hostsFound()
+}
+
+// Clusters gives the clusters of the site, in the order of declaration.
+func (p *Program) Clusters(ctx context.Context, t expr.Target) ([]site.Cluster, diag.List) {
+	e := newEvaluation(ctx, p, t)
+	e.preparation().takeInventory()
+	return e.hosts.clusterList(), e.findings()
 }
 
 func (e *evaluator) hostsFound() (hosts []site.Host, groups []string, list diag.List) {

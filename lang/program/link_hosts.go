@@ -33,7 +33,11 @@ func (l *linker) inventory() {
 		link(s, &h.reach, h.hostName, h.address, h.labels)
 	}
 	for _, g := range l.site.groups {
-		link(hostScope("a host group"), &g.reach, g.hosts, g.labels, g.priority)
+		more := []*syntax.Attribute{g.hosts, g.labels, g.priority}
+		if c := g.cluster; c != nil {
+			more = append(more, c.leader, c.together, c.ensure)
+		}
+		link(hostScope("a "+g.kind()), &g.reach, more...)
 	}
 	for _, i := range l.site.inventories {
 		l.attributes(scope{valuesOf: "an inventory"}, i.command, i.ansible)

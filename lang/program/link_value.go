@@ -34,7 +34,7 @@ func (w *walker) value(n *hclsyntax.ScopeTraversalExpr, root string) {
 	case "fact":
 		found = true
 	case "host":
-		names = []string{"name", "labels", "vars"}
+		names = []string{"name", "labels", "vars", "cluster"}
 		found = slices.Contains(names, name)
 	case "role":
 		names = slices.Sorted(maps.Keys(w.site.roles))
@@ -78,7 +78,7 @@ func undeclaredHint(root, name string, names []string) string {
 	case "role":
 		return fmt.Sprintf("declare it: role %q { … }", name)
 	case "host":
-		return "write host.name, host.labels or host.vars"
+		return "write host.name, host.labels, host.vars or host.cluster"
 	}
 	return fmt.Sprintf("declare it in the state: param %q { … }", name)
 }

@@ -145,6 +145,7 @@ func parseDirectory(dir *Directory, o Options, from *Program) (*Program, diag.Li
 	d.list.Add(p.resolveRoles()...)
 	if p.dir.Scripts == nil && !p.broken {
 		p.checkRules(d)
+		d.checkClusters()
 	}
 	if p.dir.Scripts != nil {
 		d.staticSite()

@@ -46,7 +46,7 @@ func (p *Program) Review(ctx context.Context, t expr.Target) diag.List {
 			if a := cmp.Or(g.hosts, g.labels); a != nil {
 				at = a.Range()
 			}
-			warn(at, fmt.Sprintf("no host is in the host group %q", g.name),
+			warn(at, fmt.Sprintf("no host is in the %s %q", g.kind(), g.name),
 				"tenet inspect hosts lists the hosts with their labels; leave it out if there are none yet, or let its name begin with _")
 		}
 	}

@@ -45,7 +45,7 @@ func hostCalls(scripts syntax.Scripts) []*syntax.Block {
 	return out
 }
 
-func hostWords() []string { return []string{"host", "host_group", "inventory", "rollout"} }
+func hostWords() []string { return []string{"host", "host_group", "cluster", "inventory", "rollout"} }
 
 // addRoles declares the roles that a script would have declared had it not
 // ended before, so that hosts may name them, with the roles that they take in.

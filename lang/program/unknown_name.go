@@ -14,7 +14,7 @@ import (
 // unknownRoot reports a name that stands for nothing, with what is most likely
 // meant.
 func (w *walker) unknownRoot(n *hclsyntax.ScopeTraversalExpr, root string) {
-	known := []string{"var", "local", "data", "param", "each", "fact", "host", "state", "handler", "run", "rule", "block", "component", "self"}
+	known := []string{"var", "local", "data", "param", "each", "fact", "host", "state", "handler", "run", "rule", "block", "component", "cluster", "self"}
 	if w.foreignRoot(n, root) {
 		return
 	}

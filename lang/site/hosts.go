@@ -21,8 +21,9 @@ type Host struct {
 	// RunnerCache is the folder that keeps the runner there; empty: the acting
 	// account's own cache.
 	RunnerCache string            `json:"runner_cache,omitempty"`
-	Roles       []string          `json:"roles,omitempty"`  // lowest precedence first
-	Groups      []string          `json:"groups,omitempty"` // lowest precedence first
+	Roles       []string          `json:"roles,omitempty"`   // lowest precedence first
+	Groups      []string          `json:"groups,omitempty"`  // lowest precedence first
+	Cluster     string            `json:"cluster,omitempty"` // that is to be present and has it as a member
 	Labels      map[string]string `json:"labels,omitempty"`
 	// Windows are when a server may change it.
 	Windows Schedule `json:"windows,omitempty"`

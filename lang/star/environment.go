@@ -118,7 +118,7 @@ func (n *namespace) Name() string { return n.name }
 // AttrNames gives those that are fixed.
 func (n *namespace) AttrNames() []string {
 	if n.name == "host" {
-		return []string{"labels", "name", "vars"}
+		return []string{"cluster", "labels", "name", "vars"}
 	}
 	return nil
 }
@@ -131,7 +131,7 @@ func (n *namespace) Attr(name string) (starlark.Value, error) {
 		return r.traversal(what, cty.DynamicVal, n.name, name), nil
 	}
 	if n.name == "host" && !slices.Contains(n.AttrNames(), name) {
-		return nil, &diag.HintError{Message: fmt.Sprintf("host has no %q", name), Hint: "it has name, labels and vars; what the machine is stands in fact"}
+		return nil, &diag.HintError{Message: fmt.Sprintf("host has no %q", name), Hint: "it has name, labels, vars and cluster; what the machine is stands in fact"}
 	}
 	v, err := r.world.Value(n.name, name)
 	if err != nil {

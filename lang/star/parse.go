@@ -56,7 +56,7 @@ func (p *parser) names() map[string]bool {
 
 // earlyWords are those whose calls are looked at before anything runs.
 func earlyWords() []string {
-	return []string{"site", "role", "output", "variable", "host", "host_group", "inventory", "rollout"}
+	return []string{"site", "role", "output", "variable", "host", "host_group", "cluster", "inventory", "rollout"}
 }
 
 // stdPrefix begins the names of files that are part of the program. A file of

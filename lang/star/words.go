@@ -25,7 +25,7 @@ type word func(r *run, c *call, args starlark.Tuple, kwargs []starlark.Tuple) (s
 func words() map[string]word {
 	return map[string]word{
 		"state": declareState("state"), "handler": declareState("handler"), "run": declareRun, "rule": declareRule, "block": declareBlock, "component": declareComponent,
-		"role": declareRole, "host_group": labelledBlock("host_group"), "inventory": unlabelledBlock("inventory"),
+		"role": declareRole, "host_group": labelledBlock("host_group"), "cluster": labelledBlock("cluster"), "inventory": unlabelledBlock("inventory"),
 		"rollout": declareRollout, "output": declareOutput, "moved": declareMoved,
 		"variable": declareVariable, "site": describeSite, "ref": makeRef,
 	}
@@ -373,7 +373,7 @@ func makeRef(r *run, c *call, args starlark.Tuple, kwargs []starlark.Tuple) (sta
 			return nil, wrong
 		}
 	}
-	known := append([]string{"state", "handler", "run", "rule", "block", "component", "data"}, r.options.Registry.Names()...)
+	known := append([]string{"state", "handler", "run", "rule", "block", "component", "cluster", "data"}, r.options.Registry.Names()...)
 	if !slices.Contains(known, steps[0].key) {
 		return nil, &placedError{&diag.HintError{Message: fmt.Sprintf("%q is no reference: there is nothing named %q", name, steps[0].key),
 			Hint: cmp.Or(diag.DidYouMean(steps[0].key, known), "a reference begins with state, run, block, component or the type of a part; variables are var.NAME")}, c.argument(0).src}

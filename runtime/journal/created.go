@@ -37,6 +37,8 @@ type Created struct {
 	// its place in that. Empty: none since it was created.
 	WantedRun   string `json:"wanted_run,omitempty"`
 	WantedOrder int64  `json:"wanted_order,omitempty"`
+	// Cluster is the cluster without which it goes: it is declared by that alone.
+	Cluster string `json:"cluster,omitempty"`
 	// Claim marks what another site has created, and this one declares, too: as
 	// long as it does, it stays.
 	Claim bool `json:"claim,omitempty"`
@@ -57,9 +59,9 @@ func (c *Created) wantedOrder() int64 {
 	return c.WantedOrder
 }
 
-// setWanted notes in which run something was wanted last, and how long it is to stay.
+// setWanted notes in which run something was wanted last, and how long, or with which cluster, it is to stay.
 func (c *Created) setWanted(run string, ev *states.Event) {
-	c.Retain, c.WantedRun, c.WantedOrder = ev.Retain, run, ev.Seq
+	c.Retain, c.Cluster, c.WantedRun, c.WantedOrder = ev.Retain, ev.Cluster, run, ev.Seq
 }
 
 // Holding is what one site has created on this host, and what it claims of others:
@@ -178,7 +180,7 @@ func (h *Holding) create(run string, begun *states.Event) {
 		Run: run, Time: begun.Time, Order: begun.Seq, Requires: begun.Requires, Values: begun.Resource, Manifest: manifestOf(begun),
 	}
 	if was := h.entries[c.Resource()]; was != nil && !was.Claim { // which is made anew
-		c.Retain, c.WantedRun, c.WantedOrder = was.Retain, was.WantedRun, was.WantedOrder
+		c.Retain, c.Cluster, c.WantedRun, c.WantedOrder = was.Retain, was.Cluster, was.WantedRun, was.WantedOrder
 	}
 	if ev := h.wanted[c.Resource()]; ev != nil {
 		c.setWanted(run, ev)
@@ -243,7 +245,7 @@ func (h *Holding) Claim(others []*Holding, declares func(*Created) bool) {
 			if !c.Claim && h.entries[name] == nil && declares(c) {
 				claim := *c
 				claim.Claim, claim.Values, claim.Requires, claim.Manifest = true, nil, nil, ""
-				claim.Retain, claim.WantedRun, claim.WantedOrder = 0, "", 0
+				claim.Retain, claim.Cluster, claim.WantedRun, claim.WantedOrder = 0, "", "", 0
 				h.put(&claim)
 			}
 		}

@@ -92,8 +92,8 @@ func (f *Folder) Held() (*Hold, error) {
 	return &h, nil
 }
 
-// mayStart refuses a run while applies are on hold.
-func (f *Folder) mayStart() error {
+// isFree refuses a run while applies are on hold.
+func (f *Folder) isFree() error {
 	h, err := f.Held()
 	if err == nil && h != nil {
 		return &HeldError{*h}

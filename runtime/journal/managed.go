@@ -23,6 +23,9 @@ const ManagedFormat = "tenet.managed/1"
 // a program that does not know of that must not write it anew.
 const RetainedFormat = "tenet.managed/2"
 
+// ClusterFormat is the version of a file in managed/ that says what goes with a cluster, likewise.
+const ClusterFormat = "tenet.managed/3"
+
 // Managed is what all sites have created on this host, as far as it is needed:
 // what a site holds is read when somebody asks for it. In a run it takes that run's
 // events. It is not for several goroutines at once.

@@ -56,7 +56,7 @@ func (f *Folder) readHolding(site string) (*Holding, error) {
 	var header managedHeader
 	err = decode(&header)
 	if err == nil {
-		err = knownManaged(header.Format, ManagedFormat, RetainedFormat)
+		err = knownManaged(header.Format, ManagedFormat, RetainedFormat, ClusterFormat)
 	}
 	for err == nil {
 		c := &Created{}
@@ -79,6 +79,9 @@ func (f *Folder) writeHolding(h *Holding) error {
 	header := managedHeader{Format: ManagedFormat, Site: h.Site}
 	if slices.ContainsFunc(h.Entries(), func(c *Created) bool { return c.Retain != 0 || c.WantedRun != "" }) {
 		header.Format = RetainedFormat
+	}
+	if slices.ContainsFunc(h.Entries(), func(c *Created) bool { return c.Cluster != "" }) {
+		header.Format = ClusterFormat
 	}
 	data, err := seal(header)
 	for _, c := range h.Entries() {

@@ -59,7 +59,7 @@ func (f *Folder) Resume(ctx context.Context, id string, m Meta) (*Run, error) {
 	begun := func() error { return f.wentOn(id, &m) }
 	was, _ := f.head(id) // what cannot be read cannot be gone on with
 	withdrawn := func() error { return f.withdrawn(m.Execution, was.Host) }
-	if err := f.mayStart(); err != nil {
+	if err := f.mayStart(&m); err != nil {
 		return nil, cmp.Or(begun(), err)
 	}
 	lock, last, err := f.acquire(ctx, &m, begun, withdrawn)
@@ -67,7 +67,7 @@ func (f *Folder) Resume(ctx context.Context, id string, m Meta) (*Run, error) {
 		return nil, err
 	}
 	if err = cmp.Or(begun(), withdrawn()); err == nil {
-		err = f.mayStart()
+		err = f.mayStart(&m)
 	}
 	if err == nil {
 		var r *Run

@@ -100,7 +100,7 @@ type Run struct {
 func (f *Folder) Start(ctx context.Context, m Meta) (*Run, error) {
 	begun := func() error { return f.begun(&m) }
 	withdrawn := func() error { return f.withdrawn(m.Execution, m.Run.Host) }
-	if err := f.mayStart(); err != nil { // before it waits
+	if err := f.mayStart(&m); err != nil { // before it waits
 		return nil, cmp.Or(begun(), err)
 	}
 	lock, last, err := f.acquire(ctx, &m, begun, withdrawn)
@@ -108,7 +108,10 @@ func (f *Folder) Start(ctx context.Context, m Meta) (*Run, error) {
 		return nil, err
 	}
 	if err = cmp.Or(begun(), withdrawn()); err == nil {
-		err = f.mayStart()
+		err = f.mayStart(&m)
+	}
+	if err == nil {
+		err = f.join(&m)
 	}
 	if err == nil {
 		var r *Run
