@@ -29,10 +29,13 @@ const Open trust.Verb = "open"
 const ServerKey = "server"
 
 // VerbOf gives the verb of requests for an operation: its name, but for the end of a hold, whose name in the wire package is that of the
-// verb of programs.
+// verb of programs. Being a member of a cluster is a part of applying what that declares.
 func VerbOf(op wire.Op) trust.Verb {
-	if op == wire.OpRelease {
+	switch op {
+	case wire.OpRelease:
 		return "unhold"
+	case wire.OpMember:
+		op = wire.OpApply // of which it is a part
 	}
 	return trust.Verb(op)
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/tenetcm/tenet/lang/site"
 	"github.com/tenetcm/tenet/runtime/journal"
 )
 
@@ -65,6 +66,14 @@ type HoldRequest struct {
 type HoldResult struct {
 	*journal.Hold
 	Applying *journal.LockedError `json:"applying,omitempty"` // nil: nobody
+}
+
+// MemberRequest asks a machine to be a member of a cluster of a site, or no more.
+type MemberRequest struct {
+	Site string `json:"site"`
+	site.Membership
+	// Leaves ends the membership; in another cluster it changes nothing.
+	Leaves bool `json:"leaves,omitempty"`
 }
 
 // Caller is who asks, for the records and for who finds the machine locked.

@@ -24,6 +24,7 @@ const (
 	CodeUsage       = "usage"       // what was asked for means nothing
 	CodeLocked      = "locked"      // another apply runs, or applies are on hold
 	CodeDeployed    = "deployed"    // an agent keeps the machine as the site says
+	CodeMember      = "member"      // the machine is a member of another cluster
 	CodeStale       = "stale"       // the machine is not as it was when the plan was shown
 	CodeDamaged     = "damaged"     // what came is not what was sent
 	CodeInterrupted = "interrupted" // it was cancelled

@@ -84,6 +84,13 @@ type Retrier interface {
 	Retry(ctx context.Context, site string) ([]reconcile.State, error)
 }
 
+// Member is another: to be a member of a cluster.
+type Member interface {
+	// Member makes the machine a member of a cluster, or ends that, and gives what it was a member of before; nil: of
+	// nothing. Where that is another cluster, the error has the code CodeMember.
+	Member(ctx context.Context, r MemberRequest) (*journal.Membership, error)
+}
+
 // Observer is told what happens while a call goes on, in order and one at a time. Each of
 // its functions may be nil.
 type Observer struct {

@@ -10,14 +10,16 @@ import (
 
 // Status is how a run stands, and what runs have left to do.
 type Status struct {
-	*journal.Status                       // nil: nothing has been applied yet
-	Progress        *Progress             `json:"progress,omitempty"`
-	Applying        *journal.LockedError  `json:"applying,omitempty"`
-	Hold            *journal.Hold         `json:"hold,omitempty"`
-	Owed            []states.Debt         `json:"owed"`
-	Unknown         []states.Begun        `json:"unknown"`
-	Unconfirmed     []journal.Unconfirmed `json:"unconfirmed"`
-	Damaged         []string              `json:"damaged,omitempty"`
+	*journal.Status                      // nil: nothing has been applied yet
+	Progress        *Progress            `json:"progress,omitempty"`
+	Applying        *journal.LockedError `json:"applying,omitempty"`
+	Hold            *journal.Hold        `json:"hold,omitempty"`
+	// Cluster is what the machine is a member of, of the machine alone; nil: of nothing.
+	Cluster     *journal.Membership   `json:"cluster,omitempty"`
+	Owed        []states.Debt         `json:"owed"`
+	Unknown     []states.Begun        `json:"unknown"`
+	Unconfirmed []journal.Unconfirmed `json:"unconfirmed"`
+	Damaged     []string              `json:"damaged,omitempty"`
 	// Loops are those that keep sites here, of the machine alone.
 	Loops []reconcile.State `json:"loops,omitempty"`
 	// Failures are, by site, the latest runs of sites that did not end well; of the

@@ -107,7 +107,7 @@ func (m *Machine) talk(l *line, x *exchange) (*wire.End, error) {
 // quick tells what a machine does at once.
 func quick(op wire.Op) bool {
 	switch op {
-	case wire.OpCancel, wire.OpPing, wire.OpStatus, wire.OpManaged, wire.OpHistory, wire.OpHold, wire.OpRelease, wire.OpRetry:
+	case wire.OpCancel, wire.OpPing, wire.OpStatus, wire.OpManaged, wire.OpHistory, wire.OpHold, wire.OpRelease, wire.OpRetry, wire.OpMember:
 		return true
 	}
 	return false

@@ -63,6 +63,9 @@ func refusal(ctx context.Context, err error) error {
 	if _, ok := errors.AsType[*journal.HeldError](err); ok {
 		return &diag.HintError{Code: machine.CodeLocked, Err: err, Hint: endsHold}
 	}
+	if _, ok := errors.AsType[*journal.MemberError](err); ok {
+		return &diag.HintError{Code: machine.CodeMember, Err: err, Hint: endsMembership}
+	}
 	if _, ok := errors.AsType[*journal.UnreadableHoldError](err); ok {
 		return &diag.HintError{Code: machine.CodeLocked, Err: err, Hint: endsHold}
 	}

@@ -51,6 +51,12 @@ func (s *session) operations() map[wire.Op]operation {
 		wire.OpRelease: func(ctx context.Context, _ *wire.Request, _ *wire.End) error {
 			return give[*journal.Hold](s)(s.Unhold(ctx))
 		},
+		wire.OpMember: func(_ context.Context, q *wire.Request, _ *wire.End) error {
+			if q.Member == nil {
+				return errors.New("which cluster is meant is not said")
+			}
+			return give[*journal.Membership](s)(s.member(*q.Member, s.caller))
+		},
 		wire.OpRetry: func(ctx context.Context, q *wire.Request, _ *wire.End) error {
 			return give[[]reconcile.State](s)(s.Retry(ctx, q.Site))
 		},

@@ -124,6 +124,9 @@ func (r *Runner) Status(_ context.Context, id string) (_ *machine.Status, err er
 		if now.Hold, err = folder.Held(); err != nil {
 			return nil, r.mayApply(folder)
 		}
+		if now.Cluster, err = folder.Membership(); err != nil {
+			return nil, &diag.HintError{Err: err, Hint: elsewhere}
+		}
 		list, err := folder.List()
 		if err != nil {
 			return nil, err

@@ -60,6 +60,7 @@ const (
 	OpRelease Op = "release" // Data: a journal.Hold, or null
 	OpForget  Op = "forget"  // Data: what is let go of
 	OpRetry   Op = "retry"   // Data: []reconcile.State of the loops that try again
+	OpMember  Op = "member"  // Data: a journal.Membership, or null
 	OpImport  Op = "import"  // Data: a machine.Import; of contents Stdout
 )
 
@@ -96,6 +97,7 @@ type Request struct {
 	Clean  *machine.CleanRequest  `json:"clean,omitempty"`
 	Hold   *machine.HoldRequest   `json:"hold,omitempty"`
 	Import *machine.ImportRequest `json:"import,omitempty"`
+	Member *machine.MemberRequest `json:"member,omitempty"`
 
 	// BecomeMethod and BecomePassword are for parts that act as another account.
 	BecomeMethod   string `json:"become_method,omitempty"`

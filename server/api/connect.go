@@ -85,7 +85,7 @@ func verbsOf(d *channel.Demand) []access.Verb {
 			return []access.Verb{access.Import}
 		}
 		return []access.Verb{access.Import, access.Plan} // modules that are brought along may do anything, as in a plan
-	case wire.OpApply, wire.OpResume, wire.OpCancel, wire.OpHold, wire.OpRelease, wire.OpForget, wire.OpClean, wire.OpRetry,
+	case wire.OpApply, wire.OpResume, wire.OpCancel, wire.OpHold, wire.OpRelease, wire.OpForget, wire.OpClean, wire.OpRetry, wire.OpMember,
 		wire.OpAttach: // who follows a run may end it
 		return []access.Verb{access.Deploy}
 	case wire.OpExec:

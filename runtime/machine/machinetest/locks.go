@@ -5,6 +5,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tenetcm/tenet/lang/site"
+	"github.com/tenetcm/tenet/runtime/journal"
 	"github.com/tenetcm/tenet/runtime/machine"
 )
 
@@ -12,6 +14,7 @@ func lockTests() []test {
 	return []test{
 		{"a hold keeps applies from starting", testHold},
 		{"a hold ends by itself", testHoldEnds},
+		{"a machine is a member of one cluster", testMember},
 		{"two applies at once", testTwoAtOnce},
 		{"a plan tells what is in the way of it", testObstacles},
 	}
@@ -49,6 +52,46 @@ func testHold(s *suite) {
 	if result, _ := s.apply(j); result.Counts.Changed != 1 {
 		s.Errorf("after the hold: %+v", result)
 	}
+}
+
+func testMember(s *suite) {
+	m, ok := s.Machine.(machine.Member)
+	if !ok {
+		s.Fatalf("%T cannot be a member of a cluster", s.Machine)
+	}
+	of := func(cluster string, members ...string) machine.MemberRequest {
+		return machine.MemberRequest{Site: "lab", Membership: site.Membership{Name: cluster, Members: members}}
+	}
+	if was, err := m.Member(s.ctx, of("bench")); err != nil || was != nil {
+		s.Errorf("it was %+v, %v", was, err)
+	}
+	if was, err := m.Member(s.ctx, of("bench", "a", "b")); err != nil || was == nil || was.Name != "bench" || len(was.Members) > 0 || was.Since.IsZero() {
+		s.Errorf("it was %+v, %v", was, err)
+	}
+	_, err := m.Member(s.ctx, of("table", "a"))
+	if e := s.refused(err, machine.CodeMember); !strings.Contains(e.Error(), "bench") || e.Hint == "" {
+		s.Errorf("%v (%s)", e, e.Hint)
+	}
+	j := s.job(execution, s.file("a", "one\n"))
+	j.Run.Site, j.Run.Cluster = "lab", &site.Membership{Name: "table", Members: []string{"a"}}
+	_, err = s.Apply(s.ctx, j, newRecorder().observer())
+	s.refused(err, machine.CodeMember)
+	s.lacks("a")
+	leaves := of("table")
+	leaves.Leaves = true
+	if was, err := m.Member(s.ctx, leaves); err != nil || was == nil || was.Name != "bench" {
+		s.Errorf("it was %+v, %v", was, err)
+	}
+	if now := must[*machine.Status](s)(s.Status(s.ctx, "")); now.Cluster == nil || now.Cluster.Site != "lab" || !slices.Equal(now.Cluster.Members, []string{"a", "b"}) {
+		s.Errorf("the status is %s", marshal(s, now))
+	}
+	leaves.Name = "bench"
+	must[*journal.Membership](s)(m.Member(s.ctx, leaves))
+	if now := must[*machine.Status](s)(s.Status(s.ctx, "")); now.Cluster != nil {
+		s.Errorf("the status is %s", marshal(s, now))
+	}
+	_, err = m.Member(s.ctx, machine.MemberRequest{Site: "lab", Membership: site.Membership{Name: "../x"}})
+	s.refused(err, machine.CodeUsage)
 }
 
 func testHoldEnds(s *suite) {
