@@ -30,9 +30,10 @@ type applyCmd struct {
 	pruneFlags
 	emptyFlags
 	rolloutFlags
-	Resume  string `help:"Go on with this run, which did not end, or failed, with those of an execution on its hosts, or with the last one." placeholder:"ID|last"`
-	Once    bool   `help:"Apply also where an agent keeps the host as this site says, until the agent looks next."`
-	Partial bool   `help:"Of a saved plan that does not fit any more, do what still fits."`
+	Wait    patience `help:"Wait for members of clusters that are away, for 5m or --wait=DURATION."`
+	Resume  string   `help:"Go on with this run, which did not end, or failed, with those of an execution on its hosts, or with the last one." placeholder:"ID|last"`
+	Once    bool     `help:"Apply also where an agent keeps the host as this site says, until the agent looks next."`
+	Partial bool     `help:"Of a saved plan that does not fit any more, do what still fits."`
 }
 
 // Run applies a site, or a saved plan.
@@ -44,7 +45,7 @@ func (cmd *applyCmd) Run(ctx runContext, s *client) error {
 		return err
 	}
 	s.lockTimeout = time.Duration(cmd.LockTimeout)
-	s.prune, s.once, s.allowEmpty = cmd.Prune, cmd.Once, cmd.Empty
+	s.prune, s.once, s.allowEmpty, s.clusterPatience = cmd.Prune, cmd.Once, cmd.Empty, time.Duration(cmd.Wait.span)
 	if cmd.Resume != "" {
 		return s.resume(ctx, cmd)
 	}

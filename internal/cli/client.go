@@ -36,6 +36,7 @@ type client struct {
 	interrupts       interrupts
 	summary          bool              // of plans no more than a line for each host is shown
 	prune            bool              // runs remove what their site declares no longer
+	clusterPatience  time.Duration     // how long an apply waits for members of clusters
 	allowEmpty       bool              // rules that select nothing any more delete all that they have made
 	shownDiagnostics *shownDiagnostics // diagnostics that were shown; nil: each is shown
 	diagnosticCount  int               // how many were shown

@@ -62,7 +62,7 @@ func (s *client) execution(id string) (*fleet.Record, error) {
 // ask it.
 func wasNotBegun(h *fleet.RecordHost) bool {
 	switch h.Status {
-	case fleet.Unreachable, fleet.Skipped, fleet.Invalid:
+	case fleet.Unreachable, fleet.Skipped, fleet.Incomplete, fleet.Invalid:
 		return h.Run == ""
 	}
 	return false

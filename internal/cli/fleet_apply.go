@@ -20,7 +20,11 @@ func (s *client) siteRun(ctx context.Context, path string) (*fleetRun, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.fleetRun(ctx, c, hosts)
+	v, err := s.fleetRun(ctx, c, hosts)
+	if err == nil {
+		err = v.latch(ctx, s.clusterPatience)
+	}
+	return v, err
 }
 
 // applyAll applies on all machines, or, unless yes is given, on those on which somebody
@@ -152,11 +156,15 @@ func (v *fleetRun) execute(ctx context.Context, task fleet.Task, members []*flee
 		return v.run(ctx, task, members, fleet.Options{})
 	}
 	v.site.renewFacts()
+	members, err := v.joinClusters(ctx, members)
+	if err != nil {
+		return nil, err
+	}
 	if err := v.survey(ctx); err != nil {
 		return nil, err
 	}
 	var outcomes []fleet.Outcome
-	err := v.withHooks(ctx, rollout, func(hooks *fleet.Hooks) (err error) {
+	err = v.withHooks(ctx, rollout, func(hooks *fleet.Hooks) (err error) {
 		outcomes, err = v.recorded(ctx, task, members, fleet.Options{Rollout: rollout, Hooks: hooks}, looked)
 		return err
 	})
@@ -225,7 +233,7 @@ func (v *fleetRun) consent(ctx context.Context, question string) ([]*fleet.Membe
 			rest = append(rest, o)
 			continue
 		}
-		members = append(members, v.members[i])
+		members = append(members, v.members[i]) // those that are left alone come behind, and have no result
 		v.rows[o.Machine] = v.events[o.Machine]
 	}
 	v.events = nil

@@ -81,8 +81,8 @@ func (v *fleetRun) convergeAll(ctx context.Context, cmd *applyCmd, rollout *lang
 func (v *fleetRun) changingMembers(members []*fleet.Member, outcomes []fleet.Outcome) []*fleet.Member {
 	var again []*fleet.Member
 	stopped := false
-	for i, m := range members {
-		o, c := outcomes[i], v.convergers[m.Name]
+	for _, m := range members {
+		o, c := outcomeOf(outcomes, m.Name), v.convergers[m.Name]
 		c.outcome = o
 		stopped = stopped || o.Status == fleet.Skipped
 		if o.Result == nil || o.Status != fleet.Done && o.Status != fleet.Failed {

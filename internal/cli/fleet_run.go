@@ -40,6 +40,7 @@ type fleetRun struct {
 	// execution is what all hosts know it by; rows is what each was shown to do.
 	execution string
 	record    *fleet.Execution // nil: nothing is recorded
+	clusters  []*clusterLatch  // of its hosts
 	resumes   *fleet.Record    // the execution that goes on; nil: none, or hosts' last runs
 	rollout   *lang.Rollout    // that an apply follows; nil: all hosts at once
 	answers   *bufio.Reader    // of who is asked for leave; nil: it was given

@@ -45,7 +45,7 @@ func (s *client) chooseHosts(ctx context.Context, path string) (*site, []lang.Ho
 	if err != nil || len(hosts) == 0 {
 		return c, nil, err
 	}
-	if len(hosts) > 1 || hosts[0].Executor != "local" || c.HasOutputs() || s.hasHooks(ctx, c) {
+	if len(hosts) > 1 || hosts[0].Executor != "local" || hosts[0].Cluster != "" || c.HasOutputs() || s.hasHooks(ctx, c) {
 		return c, hosts, nil
 	}
 	c.declared, c.Target.Host = &hosts[0], hosts[0].Name

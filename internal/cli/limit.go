@@ -24,7 +24,7 @@ func ways() []string {
 
 // statuses are the ways in which it ends with a host.
 func statuses() []fleet.Status {
-	return []fleet.Status{fleet.Done, fleet.Failed, fleet.Invalid, fleet.Unreachable, fleet.Interrupted, fleet.Detached, fleet.Skipped}
+	return []fleet.Status{fleet.Done, fleet.Failed, fleet.Invalid, fleet.Unreachable, fleet.Interrupted, fleet.Detached, fleet.Incomplete, fleet.Skipped}
 }
 
 // expandExecutions gives the hosts that --limit names: by their names and groups, or by how it ended

@@ -26,6 +26,11 @@ func failureOf(o *fleet.Outcome) *states.Failure {
 	return f
 }
 
+// outcomeOf gives the outcome of a machine, of which there is one.
+func outcomeOf(outcomes []fleet.Outcome, machine string) fleet.Outcome {
+	return outcomes[slices.IndexFunc(outcomes, func(o fleet.Outcome) bool { return o.Machine == machine })]
+}
+
 // noWordHint says what to do where it is not known whether a host has done what it was asked.
 func noWordHint(task, host string) string {
 	switch task {
@@ -52,6 +57,8 @@ func statusOf(o *fleet.Outcome) int {
 		if !o.Refused() && o.Result == nil { // by this program; else the host says so: its runner was killed, or it lost power
 			return exitInterrupted
 		}
+	case fleet.Incomplete:
+		return exitUnreachable
 	case fleet.Unreachable, fleet.Detached:
 		if e, ok := errors.AsType[*ssh.Error](o.Err); ok && e.Reached {
 			return exitFailed

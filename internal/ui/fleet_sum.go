@@ -22,6 +22,8 @@ func fate(s fleet.Status) string {
 		return "the site is wrong for it"
 	case fleet.Skipped:
 		return "not begun"
+	case fleet.Incomplete:
+		return "waiting"
 	}
 	return string(s)
 }
@@ -148,7 +150,7 @@ func (f *fleetText) last(outcomes []fleet.Outcome) {
 	case known > 0:
 		parts = append(parts, applyCounts(&counts, orphans))
 	}
-	for _, s := range []fleet.Status{fleet.Failed, fleet.Unreachable, fleet.Invalid, fleet.Interrupted, fleet.Detached, fleet.Skipped} {
+	for _, s := range []fleet.Status{fleet.Failed, fleet.Unreachable, fleet.Invalid, fleet.Interrupted, fleet.Detached, fleet.Incomplete, fleet.Skipped} {
 		if n := ways[s]; n > 0 {
 			parts = append(parts, fmt.Sprint(n, " ", statusCount(s, n)))
 		}
@@ -180,6 +182,8 @@ func statusCount(s fleet.Status, n int) string {
 		return hosts + " detached, where it goes on"
 	case fleet.Skipped:
 		return hosts + " not begun"
+	case fleet.Incomplete:
+		return hosts + " waiting for other members"
 	}
 	return hosts + " " + string(s)
 }

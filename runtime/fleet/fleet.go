@@ -95,6 +95,7 @@ const (
 	Detached    Status = "detached"    // it is not known how it ended: a run goes on there
 	Invalid     Status = "invalid"     // the site is wrong for it
 	Interrupted Status = "interrupted"
+	Incomplete  Status = "incomplete" // for the other members of its cluster
 	Skipped     Status = "skipped" // its turn did not come: too many had failed, or it was interrupted
 )
 
