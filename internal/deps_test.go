@@ -81,16 +81,16 @@ var imports = []struct {
 	{"rules", nil, []string{"internal/rapidtest"}},
 	{"graph", []string{"internal/plainjson", "states", "lang/diag"}, []string{"runtime/host"}},
 	// The journal is the engine's own; files go through the Host there too.
-	{"runtime/journal", []string{"internal/plainjson", "lang/diag", "runtime/fault", "states", "runtime/host"}, nil},
+	{"runtime/journal", []string{"lang/site", "internal/plainjson", "lang/diag", "runtime/fault", "states", "runtime/host"}, nil},
 	// A plan is carried about with all that an apply needs, encrypted like secrets.
 	{"runtime/planfile", []string{"internal/plainjson", "states", "graph", "runtime/host", "runtime/journal", "runtime/machine", "lang/diag", "lang/secrets", "lang/site"}, []string{"*"}},
 	{"runtime", []string{"internal/plainjson", "runtime/fault", "states", "graph", "lang/diag", "lang/expr", "rules", "runtime/host", "runtime/journal"}, []string{"*"}},
 	// What can be asked of a machine, and what it answers: data, of which the records are a part.
-	{"runtime/machine", []string{"states", "lang/diag", "runtime/journal", "runtime/reconcile"}, []string{"*"}},
+	{"runtime/machine", []string{"lang/site", "states", "lang/diag", "runtime/journal", "runtime/reconcile"}, []string{"*"}},
 	// What is set up on a machine, as a site would declare it. It is data of the machine, and writes no language.
 	{"runtime/importer", []string{"lang/diag", "lang/expr", "runtime/host", "runtime/machine", "states"}, []string{"*"}},
 	// The suite that every machine passes, for go test alone.
-	{"runtime/machine/machinetest", []string{"runtime/fault", "runtime/machine", "runtime/journal", "states"}, nil},
+	{"runtime/machine/machinetest", []string{"lang/site", "runtime/fault", "runtime/machine", "runtime/journal", "states"}, nil},
 	// The keys of hosts, servers and people, and what they sign: plain data.
 	{"runtime/trust", nil, []string{"*"}},
 	// What a server and its agents say to one another: pure, so that it can be simulated.
@@ -114,12 +114,13 @@ var imports = []struct {
 	{"runtime/privilege", []string{"runtime/fault", "lang/diag"}, []string{"*"}},
 	{"runtime/privilege/privilegetest", nil, nil},
 	{"runtime/become", []string{"lang/diag", "runtime/fault", "runtime/host", "runtime/host/links", "runtime/privilege", "runtime/wire"}, []string{"*"}},
-	{"runtime/runner", []string{"internal/atomicfile", "internal/plainjson", "runtime/fault", "states", "graph", "lang/diag", "modules/custom", "runtime", "runtime/host", "runtime/host/facts", "runtime/importer", "runtime/journal",
+	{"runtime/runner", []string{"lang/site", "internal/atomicfile", "internal/plainjson", "runtime/fault", "states", "graph", "lang/diag", "modules/custom", "runtime", "runtime/host", "runtime/host/facts", "runtime/importer", "runtime/journal",
 		"runtime/machine", "runtime/planfile", "runtime/privilege", "runtime/reconcile", "runtime/wire", "runtime/bundle", "runtime/become", "runtime/agent/held"}, []string{"*"}},
 	{"runtime/ssh", []string{"internal/atomicfile", "lang/diag", "runtime/fault", "runtime/privilege", "runtime/wire"}, []string{"*"}},
 	{"runtime/remote", []string{"lang/diag", "runtime/fault", "states", "runtime/importer", "runtime/journal", "runtime/machine", "runtime/reconcile", "runtime/wire", "runtime/bundle"}, []string{"*"}},
 	// Whose turn it is, in a fleet and on a server: pure.
 	{"runtime/rollout", []string{"lang/diag", "lang/site"}, []string{"*"}},
+	{"runtime/cluster", []string{"lang/site", "runtime/journal"}, []string{"*"}},
 	{"runtime/fleet", []string{"internal/plainjson", "internal/atomicfile", "runtime/fault", "lang/diag", "lang/site", "states", "runtime/machine", "runtime/rollout"}, []string{"*"}},
 	// A site on machines: the language and the ways to machines meet here.
 	{"runtime/orchestrate", []string{"graph", "lang", "lang/diag", "lang/secrets", "runtime/fleet", "runtime/machine", "states"}, []string{"*"}},

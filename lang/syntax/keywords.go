@@ -320,32 +320,7 @@ host_group "web" {
   roles = ["web"]
 }
 `},
-		{Name: "cluster", Usage: `cluster "NAME" { … }`,
-			Doc: "Hosts that make sense only together: a host_group whose roles its hosts have only once all of them are there and none is a member of another cluster. In what it declares, host.cluster has name, leader and members. cluster.NAME names all of that, also for --target and --exclude.",
-			Attributes: append([]AttributeDoc{
-				{"leader", "string", "The host that leads; without it, none does."},
-				{"together", "bool", "true: while one of its hosts is away, the others get no revisions either."},
-				{"ensure", `"present" or "absent"`, "\"absent\": what it has made goes from its hosts, in reverse order, whatever prune says."}}, group...),
-			Example: `site {
-  name = "lab"
-}
-
-host "web1" {}
-
-host "web2" {}
-
-cluster "bench" {
-  hosts  = "web*"
-  leader = "web1"
-  roles  = ["bench"]
-}
-
-role "bench" {
-  file "/etc/bench.conf" {
-    content = host.cluster.leader == host.name ? "lead" : "follow ${host.cluster.leader}"
-  }
-}
-`},
+		clusterKeyword(group),
 		{Name: "role", Usage: `role "NAME" { … }`,
 			Doc: "Variables, states, parts and components that a host gets by name, through itself or a group. What stands in it is written as at top level. Several roles may declare the same name, as long as no host has two of them.",
 			Attributes: []AttributeDoc{

@@ -96,7 +96,7 @@ const (
 	Invalid     Status = "invalid"     // the site is wrong for it
 	Interrupted Status = "interrupted"
 	Incomplete  Status = "incomplete" // for the other members of its cluster
-	Skipped     Status = "skipped" // its turn did not come: too many had failed, or it was interrupted
+	Skipped     Status = "skipped"    // its turn did not come: too many had failed, or it was interrupted
 )
 
 // Outcome is how it ended with a machine.

@@ -310,15 +310,6 @@ func (m *Machine) Hold(ctx context.Context, h machine.HoldRequest) (*machine.Hol
 	return held, err
 }
 
-// Member makes the machine a member of a cluster, or ends that.
-func (m *Machine) Member(ctx context.Context, r machine.MemberRequest) (*journal.Membership, error) {
-	was, err := data[*journal.Membership](ctx, m, &wire.Request{Op: wire.OpMember, Member: &r})
-	if err != nil {
-		return nil, err
-	}
-	return *was, nil
-}
-
 // Unhold lets applies start again.
 func (m *Machine) Unhold(ctx context.Context) (*journal.Hold, error) {
 	was, err := data[*journal.Hold](ctx, m, &wire.Request{Op: wire.OpRelease})

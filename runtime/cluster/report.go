@@ -1,0 +1,130 @@
+package cluster
+
+import (
+	"slices"
+
+	"github.com/tenetcm/tenet/lang/site"
+)
+
+// State is how a cluster stands.
+type State string
+
+// The states of clusters.
+const (
+	Undeployed  State = "undeployed"
+	Waiting     State = "waiting"     // for members
+	Deploying   State = "deploying"   // not all members have had its revision
+	Deployed    State = "deployed"    // healthy or not: see Report
+	Undeploying State = "undeploying" // some still have what it has made
+	Failed      State = "failed"      // on all members
+)
+
+// Standing is how a host stands with a cluster.
+type Standing string
+
+// The ways in which it stands.
+const (
+	Available Standing = "available" // it can join
+	Blocked   Standing = "blocked"   // it is a member of another cluster
+	Claimed   Standing = "claimed"   // by one that did not go on yet
+	IsMember  Standing = "member"
+	Leaving   Standing = "leaving" // it has still what the cluster has made
+	Unknown   Standing = "unknown" // it gives no answer, and nobody else knows
+)
+
+// Report is how a cluster stands, and each of its hosts.
+type Report struct {
+	Cluster string       `json:"cluster"`
+	Site    string       `json:"site"`
+	State   State        `json:"state"`
+	Healthy bool         `json:"healthy"` // deployed, all members are there, and none has failed
+	Leader  string       `json:"leader,omitempty"`
+	Waiting []string     `json:"waiting_for,omitempty"`
+	Peers   []PeerReport `json:"peers"`
+}
+
+// PeerReport is how a host stands with the cluster.
+type PeerReport struct {
+	Host       string   `json:"host"`
+	Connected  bool     `json:"connected"`
+	Membership Standing `json:"membership"`
+	By         string   `json:"blocked_by,omitempty"` // the cluster that has it
+	// Configuration is how the latest run of the site stands there.
+	Configuration Run `json:"configuration,omitempty"`
+	// Missing says what keeps the host from being as it is wanted.
+	Missing string `json:"missing,omitempty"`
+}
+
+// Tell tells how a cluster of a site stands. peers are its hosts, and those that have left it and are known to be
+// members still.
+func Tell(siteName string, c site.Cluster, peers []Peer) *Report {
+	l := Decide(siteName, c, peers)
+	r := &Report{Cluster: c.Name, Site: siteName, Leader: c.Leader, Peers: []PeerReport{}}
+	members, active, failed, away, leaving := 0, 0, 0, 0, 0
+	for i := range peers {
+		p := l.tellPeer(siteName, &peers[i])
+		r.Peers = append(r.Peers, p)
+		switch p.Membership {
+		case Leaving:
+			leaving++
+			continue
+		case IsMember:
+			members++
+		default:
+			continue
+		}
+		switch {
+		case !p.Connected:
+			away++
+		case p.Configuration == RunFailed:
+			failed++
+		case p.Configuration != RunDone:
+			active++
+		}
+	}
+	switch {
+	case c.Absent && leaving > 0, !c.Absent && members == 0 && leaving > 0:
+		r.State = Undeploying
+	case members == 0 && !c.Absent && len(l.Waiting) > 0:
+		r.State, r.Waiting = Waiting, l.Waiting
+	case members == 0:
+		r.State = Undeployed
+	case failed == members:
+		r.State = Failed
+	case active > 0:
+		r.State = Deploying
+	default:
+		r.State, r.Healthy = Deployed, failed+away == 0 && members == len(c.Hosts)
+	}
+	if r.State == Deployed && len(l.Waiting) > 0 {
+		r.Waiting = l.Waiting
+	}
+	return r
+}
+
+func (l *Latch) tellPeer(siteName string, p *Peer) PeerReport {
+	out := PeerReport{Host: p.Name, Connected: p.Away == "", Configuration: p.Run, Missing: p.Away}
+	wanted := !l.Absent && slices.Contains(l.Hosts, p.Name)
+	switch {
+	case p.Of != nil && !p.Of.Is(siteName, l.Name):
+		out.Membership, out.By, out.Missing = Blocked, p.Of.Name, l.Elsewhere[p.Name]
+	case p.Of != nil && !wanted:
+		out.Membership, out.Missing = Leaving, "its next turn, which takes away what the cluster has made"
+	case p.isMember(siteName, l.Name), p.Away != "" && wanted && slices.Contains(l.Joined, p.Name):
+		out.Membership = IsMember
+		switch {
+		case p.Away != "":
+		case p.Run == RunNone:
+			out.Missing = "its turn, since it has joined"
+		case p.Run == RunFailed:
+			out.Missing = p.Why
+		}
+	case p.Of != nil:
+		out.Membership, out.Missing = Claimed, "the other members"
+	case p.Away != "":
+		out.Membership = Unknown
+	default:
+		out.Membership = Available
+	}
+	return out
+}
