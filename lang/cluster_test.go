@@ -6,6 +6,7 @@ import (
 	"testing/fstest"
 
 	"github.com/tenetcm/tenet/lang"
+	langsite "github.com/tenetcm/tenet/lang/site"
 )
 
 const clusterSite = `
@@ -87,5 +88,28 @@ func TestCluster(t *testing.T) {
 	clusters, list := loadSite(t, files).Clusters(t.Context(), lang.Target{})
 	if len(list) > 0 || len(clusters) != 1 || !slices.Equal(clusters[0].Hosts, []string{"a", "b", "c"}) || clusters[0].Leader != "a" || clusters[0].Absent {
 		t.Errorf("%+v %v", clusters, list)
+	}
+}
+
+// A member of a cluster does not go back by itself to what worked last; others do.
+func TestClusterDoesNotRevert(t *testing.T) {
+	site := loadSite(t, fstest.MapFS{"site.hcl": {Data: []byte(`
+site {
+  name = "lab"
+  reconcile {
+    on_failure = "revert"
+  }
+}
+host "a" {}
+host "b" {}
+cluster "bench" {
+  hosts = "a"
+}
+`)}})
+	for host, want := range map[string]langsite.OnFailure{"a": "help", "b": "revert"} {
+		d, list := site.Evaluate(t.Context(), lang.Target{Host: host})
+		if len(list) > 0 || d.Reconcile == nil || d.Reconcile.OnFailure != want {
+			t.Errorf("%s: %+v, %v", host, d.Reconcile, list)
+		}
 	}
 }

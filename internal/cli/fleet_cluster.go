@@ -134,6 +134,23 @@ func runOf(siteName string, now *machine.Status) (cluster.Run, string) {
 	return cluster.RunFailed, "run " + last.Run + " is " + string(last.State)
 }
 
+// joinedHere gives who has joined a cluster as this machine has been told: it asks nobody, and makes nobody a member.
+func (s *client) joinedHere(ctx context.Context, siteName, name string) (map[string][]string, error) {
+	t, err := s.thisMachine()
+	if err != nil {
+		return nil, err
+	}
+	now, err := t.members[0].Status(ctx, "")
+	if err != nil {
+		return nil, failure(err)
+	}
+	joined := map[string][]string{}
+	if now.Cluster.Is(siteName, name) {
+		joined[name] = now.Cluster.Members
+	}
+	return joined, nil
+}
+
 // leaveAlone gives the members without those that a cluster keeps from their turn, and notes why.
 func (v *fleetRun) leaveAlone(members []*fleet.Member, l *clusterLatch) []*fleet.Member {
 	return slices.DeleteFunc(slices.Clone(members), func(m *fleet.Member) bool {

@@ -15,8 +15,9 @@ import (
 )
 
 type statusCmd struct {
-	runArg
-	Managed bool `help:"List what sites have created on this machine."`
+	ID      string   `arg:"" optional:"" help:"ID of a run, or its beginning (default: the latest), or cluster.NAME of a site."`
+	Wait    patience `help:"Of a cluster: wait until it is as it is wanted, for 5m or --wait=DURATION."`
+	Managed bool     `help:"List what sites have created on this machine."`
 }
 
 // shownStatus is how a run stands, for people.
@@ -33,6 +34,12 @@ func (cmd *statusCmd) Run(ctx runContext, s *client) error {
 	}
 	if cmd.Managed && cmd.ID != "" {
 		return usage("leave out the ID", "--managed is about all runs")
+	}
+	if name, ok := clusterName(cmd.ID); ok {
+		return s.clusterStatus(ctx, name, time.Duration(cmd.Wait.span))
+	}
+	if cmd.Wait.span > 0 {
+		return usage("tenet status cluster.NAME --wait", "--wait is for clusters")
 	}
 	var err error
 	if cmd.ID, err = s.runID(cmd.ID); err != nil {

@@ -35,6 +35,12 @@ func (w *watcher) choose(ctx context.Context) (*site, []lang.Host, error) {
 	}
 	c, hosts, err := w.chooseHosts(ctx, w.cmd.Site)
 	last.site = c
+	if err == nil && len(hosts) == 1 && hosts[0].Executor == "local" && hosts[0].Cluster != "" {
+		last.inputs.refuse() // others make this machine a member, or not
+		c.declared, c.Target.Host = &hosts[0], hosts[0].Name
+		c.Target.Clusters, err = w.joinedHere(ctx, c.Name(), hosts[0].Cluster)
+		return c, nil, err
+	}
 	return c, hosts, err
 }
 

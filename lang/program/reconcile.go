@@ -154,6 +154,9 @@ func (e *evaluator) keeping() *site.Reconcile {
 		host.Windows = e.host.Windows
 		o = host.Or(o)
 	}
+	if e.membership() != nil && o.OnFailure == site.OnFailureRevert {
+		o.OnFailure = site.OnFailureHelp // one of a cluster does not go back by itself
+	}
 	if o.IsZero() {
 		return nil
 	}

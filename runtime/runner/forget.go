@@ -39,11 +39,15 @@ func (c *call) forget(ctx context.Context, f *forgetRequest) ([]states.Event, er
 	if err != nil {
 		return nil, &diag.HintError{Err: err, Hint: elsewhere}
 	}
+	member, err := folder.Membership()
+	if err != nil {
+		return nil, &diag.HintError{Err: err, Hint: elsewhere}
+	}
 	j := &machine.Job{Run: &states.StateRun{Format: states.Format, Host: "localhost"}, LockTimeout: f.LockTimeout}
-	if j.Origin, err = f.site(managed, past); err != nil {
+	if j.Origin, err = f.site(managed, past, member); err != nil {
 		return nil, err
 	}
-	if slices.Contains(managed.Sites(), j.Origin) {
+	if slices.Contains(managed.Sites(), j.Origin) || member != nil && member.Site == j.Origin {
 		j.Run.Site, j.Origin = j.Origin, ""
 	}
 	record, b, err := c.record(ctx, j, folder)
@@ -55,6 +59,9 @@ func (c *call) forget(ctx context.Context, f *forgetRequest) ([]states.Event, er
 	if end.Err = c.removeObsoleteUnit(j, folder); end.Err == nil {
 		events, end.Err = f.record(j, b, record)
 	}
+	if end.Err == nil && member != nil && member.Site == j.Run.Site && slices.Contains(f.Addresses, clusterAddress(member.Name)) {
+		end.Err = folder.Leave(member.Site, member.Name)
+	}
 	if end.Err != nil {
 		end.State = journal.Failed
 	}
@@ -62,7 +69,7 @@ func (c *call) forget(ctx context.Context, f *forgetRequest) ([]states.Event, er
 }
 
 // site gives the Identity of the site that has all that is named.
-func (f *forgetRequest) site(managed *journal.Managed, past *journal.Ledger) (string, error) {
+func (f *forgetRequest) site(managed *journal.Managed, past *journal.Ledger, member *journal.Membership) (string, error) {
 	var all []string
 	for _, address := range f.Addresses {
 		sites := map[string]bool{}
@@ -72,6 +79,9 @@ func (f *forgetRequest) site(managed *journal.Managed, past *journal.Ledger) (st
 				return "", managed.Err()
 			}
 			sites[site] = slices.ContainsFunc(h.Entries(), func(c *journal.Created) bool { return means(address, c) })
+		}
+		if member != nil && address == clusterAddress(member.Name) {
+			sites[member.Site] = true
 		}
 		for _, d := range past.Debts {
 			sites[d.Site] = sites[d.Site] || states.Within(d.Handler, address)
@@ -93,11 +103,14 @@ func (f *forgetRequest) site(managed *journal.Managed, past *journal.Ledger) (st
 	return all[0], nil
 }
 
+// clusterAddress names all that a cluster has made, and that the machine is a member of it.
+func clusterAddress(cluster string) string { return states.LabelAddress("cluster", cluster) }
+
 // means reports whether an address is that of what a site has created: of its
-// declaration or of something around that, or by its own name.
+// declaration or of something around that, of its cluster, or by its own name.
 func means(address string, c *journal.Created) bool {
 	name := states.LabelAddress(c.Type, c.Key)
-	return !c.Claim && (states.Within(c.Address, address) || address == name || address == "orphan."+name)
+	return !c.Claim && (c.Cluster != "" && address == clusterAddress(c.Cluster) || states.Within(c.Address, address) || address == name || address == "orphan."+name)
 }
 
 // record records what is let go of, and gives the events that tell it.
