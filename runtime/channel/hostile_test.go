@@ -300,6 +300,7 @@ func TestMoreThanWasAllowed(t *testing.T) {
 		for range received {
 			n++
 		}
+		w.acceptor.Close() // whoever serves has said why it ended
 		w.mu.Lock()
 		if n > len(ask)-1 || len(w.failed) == 0 {
 			t.Errorf("%s: %d requests were served; refused was %v", name, n, w.failed)
