@@ -98,7 +98,7 @@ func (s *Server) openDeployments(context.Context) error {
 	s.Deployments = deploy.New(deploy.Options{
 		Store: s.Store, Contents: s.Contents, Dir: dir, Hosts: hostList{s.Store}, Seen: sessionView{s.Sessions}, Targets: targets{s}, Planner: planner{s.Sessions}, Signatures: signatures{s},
 		Evaluate: &s.evaluations, Keys: s.Keys, Program: s.Version, IsFull: s.isFull,
-		Published: s.deploymentChanged,
+		Published: s.deploymentChanged, ClusterChanged: s.clusterChanged,
 	})
 	hosts, view := hostList{s.Store}, sessionView{s.Sessions}
 	s.Updates = update.New(update.Options{
@@ -131,6 +131,20 @@ func (s *Server) deploymentChanged(site string, deployment int64, phase deploy.P
 		return
 	}
 	s.api.Feed().Publish(api.Event{Type: "deployment.changed", Site: site, Data: data})
+}
+
+func (s *Server) clusterChanged(site, cluster string) {
+	if s.api == nil {
+		return
+	}
+	data, err := json.Marshal(struct {
+		Cluster string `json:"cluster"`
+	}{cluster})
+	if err != nil {
+		s.Failed(err)
+		return
+	}
+	s.api.Feed().Publish(api.Event{Type: "cluster.changed", Site: site, Data: data})
 }
 
 func (s *Server) openAPI(context.Context) error {
@@ -173,7 +187,7 @@ func (l hostList) List(ctx context.Context) ([]deploy.Enrolled, error) {
 	for _, h := range all {
 		one := deploy.Enrolled{ID: h.ID, Name: h.Name, Labels: h.Labels, Sealing: h.Keys.Sealing, Keys: h.Certificate()}
 		if h.State == "locked" || h.State == "revoked" {
-			one.Locked = "it is " + string(h.State)
+			one.Locked, one.Revoked = "it is "+string(h.State), h.State == "revoked"
 		}
 		list = append(list, one)
 	}

@@ -71,7 +71,7 @@ func clusterHint(all []lang.Cluster, name string) string {
 }
 
 // clusterReport asks the hosts of a cluster, and those that may be members still though they have left it.
-func (s *client) clusterReport(ctx context.Context, siteName string, c lang.Cluster, hosts []lang.Host) (*cluster.Report, error) {
+func (s *client) clusterReport(ctx context.Context, siteName string, c lang.Cluster, hosts []lang.Host) (*cluster.Overview, error) {
 	everywhere := c
 	everywhere.Hosts = nil
 	for _, h := range hosts {
@@ -87,7 +87,7 @@ func (s *client) clusterReport(ctx context.Context, siteName string, c lang.Clus
 	return cluster.Tell(siteName, c, peers), nil
 }
 
-func isAsWanted(c *lang.Cluster, r *cluster.Report) bool {
+func isAsWanted(c *lang.Cluster, r *cluster.Overview) bool {
 	if c.Absent {
 		return r.State == cluster.Undeployed
 	}
@@ -95,7 +95,7 @@ func isAsWanted(c *lang.Cluster, r *cluster.Report) bool {
 }
 
 // clusterLine tells in one line how a cluster stands.
-func clusterLine(r *cluster.Report) string {
+func clusterLine(r *cluster.Overview) string {
 	text := fmt.Sprintf("cluster %s: %s", r.Cluster, r.State)
 	if r.State == cluster.Deployed {
 		if text += ", healthy"; !r.Healthy {
@@ -109,7 +109,7 @@ func clusterLine(r *cluster.Report) string {
 }
 
 // showCluster shows a report. With late, it was waited for in vain.
-func (s *client) showCluster(r *cluster.Report, late bool) error {
+func (s *client) showCluster(r *cluster.Overview, late bool) error {
 	if s.globals.JSON {
 		if err := s.printJSON(r); err != nil {
 			return err
@@ -126,7 +126,7 @@ func (s *client) showCluster(r *cluster.Report, late bool) error {
 	return nil
 }
 
-func (s *client) printCluster(r *cluster.Report) error {
+func (s *client) printCluster(r *cluster.Overview) error {
 	if err := s.tell("%s", ui.Line(clusterLine(r))); err != nil {
 		return err
 	}

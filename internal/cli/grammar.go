@@ -54,6 +54,7 @@ type commands struct {
 	Deploy      deployCmd      `cmd:"" flags:"var var-file data json quiet" help:"Have the server hold a site as what its hosts are to be."`
 	Deployments deploymentsCmd `cmd:"" flags:"json quiet" help:"Look at deployments, approve, pause and end them."`
 	Rollback    rollbackCmd    `cmd:"" flags:"json quiet" help:"Bring hosts of the server back to a former revision, and pin them."`
+	Undeploy    undeployCmd    `cmd:"" flags:"json quiet" help:"Have the server take a cluster away from its hosts, or list the clusters of a site."`
 	Unpin       unpinCmd       `cmd:"" flags:"json quiet" help:"Let hosts of the server follow what is deployed again."`
 	Release     releaseCmd     `cmd:"" flags:"json quiet" help:"Sign programs for agents, and give them to the server."`
 	Update      updateCmd      `cmd:"" flags:"json quiet" help:"Bring the agents of hosts to a release of their program."`

@@ -101,6 +101,7 @@ func New(o Options) *API {
 	a.registerTokens()
 	a.registerTrust()
 	a.registerSites()
+	a.registerClusters()
 	a.registerDeployments()
 	a.registerReleases()
 	a.registerUpdates()

@@ -133,6 +133,9 @@ type Prepared struct {
 	// Changes is how often outputs of other hosts have made something else of the host in this revision.
 	Changes  int           `json:"changes,omitempty"`
 	Schedule site.Schedule `json:"schedule,omitempty"`
+	// Cluster is the one of which the host was evaluated as a member, and Members who these are; empty: of none.
+	Cluster string   `json:"cluster,omitempty"`
+	Members []string `json:"members,omitempty"`
 
 	// Signed is the assignment, where somebody else than the server has evaluated and signed, with what it says.
 	Signed   *trust.Signed   `json:"signed,omitempty"`

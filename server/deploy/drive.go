@@ -122,8 +122,9 @@ func (s *Service) step(ctx context.Context, id int64) (w *work, err error) {
 	told, full := s.look(enrolled, d.Site), s.IsFull != nil && s.IsFull()
 	var woken []trust.ID
 	var was Phase
+	var clusters []string
 	err = s.Store.Write(ctx, func(tx store.Tx) error {
-		woken = nil
+		woken, clusters = nil, nil
 		if d, err = load(tx, id); err != nil || d == nil {
 			return err
 		}
@@ -133,6 +134,7 @@ func (s *Service) step(ctx context.Context, id int64) (w *work, err error) {
 		if err != nil {
 			return err
 		}
+		clusters = world.Clusters
 		acts := d.Advance(*world)
 		if d.fault != nil {
 			return d.fault
@@ -169,6 +171,11 @@ func (s *Service) step(ctx context.Context, id int64) (w *work, err error) {
 	}
 	if was != d.Phase {
 		s.publish(d.Deployment)
+	}
+	for _, name := range clusters {
+		if s.ClusterChanged != nil {
+			s.ClusterChanged(d.Site, name)
+		}
 	}
 	if len(woken) > 0 {
 		err = s.Targets.Wake(ctx, woken...)

@@ -24,6 +24,7 @@ type Look struct {
 	Target    *Target        // nil: it has none
 	Void      bool           // the target was signed by a key that may not any more
 	Prepared  *Prepared      // of this revision; nil: it is not evaluated
+	Cluster   string         // for whom its cluster waits, so that it gets nothing new; empty: for nobody
 	Unsigned  string         // why somebody has to sign for it first; empty: nobody has to
 	Plan      *HostPlan      // nil: it has not planned
 }
@@ -74,6 +75,8 @@ func (d *Deployment) unknown(l *Look) *Reason {
 type World struct {
 	Now  time.Time
 	Full bool // there is no room to begin anything
+	// Clusters are those whose state is another one than before.
+	Clusters []string
 	// Forbidden says that the server may not sign what hosts are to be.
 	Forbidden bool
 	// Most is how many targets may change at once; 0: 2000. Hosts beyond that begin late: a transaction has its limits.
@@ -133,6 +136,8 @@ func (d *Deployment) readiness(l *Look, now time.Time) *Reason {
 	switch {
 	case l.Unsigned != "":
 		return &Reason{Code: CodeSign, Text: "somebody has to sign for it: " + l.Unsigned, Ask: askSign}
+	case l.Cluster != "" && !l.isCurrent(now):
+		return &Reason{Code: CodeCluster, Text: l.Cluster, Ask: "start that host and its agent, or take it out of the cluster"}
 	case l.Prepared == nil && l.Silent:
 		return &Reason{Code: CodeSilent, Text: "it has told no facts yet", Ask: "look at its agent: tenet-agent says why in its log"}
 	case l.Prepared == nil:

@@ -46,6 +46,9 @@ func (s *Service) evaluate(ctx context.Context, d *Deployment, ids []trust.ID) (
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(out)) }()
 	q := evaluate.Question{Dir: dir, Out: out, Origin: "server:" + d.Site, Facts: told.facts, Outputs: told.outputs}
+	if q.Joined, err = s.joinedNow(ctx, d); err != nil {
+		return nil, err
+	}
 	if s.Keys != nil {
 		if q.Keys, err = s.Keys(); err != nil {
 			return nil, err
@@ -93,7 +96,7 @@ func (s *Service) evaluatePart(ctx context.Context, d *Deployment, q evaluate.Qu
 	if err != nil {
 		return nil, err
 	}
-	if done, err = s.keepResults(ctx, d, part, a, q.Out); err != nil {
+	if done, err = s.keepResults(ctx, d, part, a, q.Out, q.Joined); err != nil {
 		return nil, err
 	}
 	return done, s.Store.Write(ctx, func(tx store.Tx) error {
@@ -115,7 +118,7 @@ func (s *Service) evaluatePart(ctx context.Context, d *Deployment, q evaluate.Qu
 const keptAtOnce = 32
 
 // keepResults keeps the contents for all hosts.
-func (s *Service) keepResults(ctx context.Context, d *Deployment, part []Enrolled, a *evaluate.Answer, dir string) ([]*Prepared, error) {
+func (s *Service) keepResults(ctx context.Context, d *Deployment, part []Enrolled, a *evaluate.Answer, dir string, joined map[string][]string) ([]*Prepared, error) {
 	done, errs := make([]*Prepared, len(a.Results)), make([]error, len(a.Results))
 	var group fault.Group
 	places := make(chan struct{}, keptAtOnce)
@@ -124,6 +127,9 @@ func (s *Service) keepResults(ctx context.Context, d *Deployment, part []Enrolle
 		group.Go(func() {
 			defer func() { <-places }()
 			done[i], errs[i] = s.keepResult(ctx, d, part[i], r, a.Hosts, dir)
+			if errs[i] == nil {
+				done[i].Cluster, done[i].Members = membershipIn(joined, part[i].Name)
+			}
 		})
 	}
 	group.Wait()

@@ -37,6 +37,7 @@ const (
 	CodeSilent     Code = "no_facts"     // the host has told nothing of itself
 	CodeOutput     Code = "output"       // other hosts have not given yet what it reads
 	CodeUnsteady   Code = "unsteady"     // what others give changes it again and again
+	CodeCluster    Code = "cluster"      // its cluster waits for a member
 	CodeElsewhere  Code = "elsewhere"    // a later deployment has the host
 	CodeSign       Code = "sign"         // somebody has to sign for it: the server does not, or may not
 	CodeBeforehand Code = "unplanned"    // the host could not plan

@@ -25,14 +25,15 @@ const Keep = 3
 
 // Revision is the files of a site at one time.
 type Revision struct {
-	Site    string          `json:"site"`
-	Number  int64           `json:"number"` // from 1
-	Tree    contents.Digest `json:"tree"`   // of the list of its files, which is a content
-	By      string          `json:"by"`
-	At      time.Time       `json:"at"`
-	Message string          `json:"message,omitempty"`
-	Hosts   []site.Host     `json:"hosts"` // that it declares with executor = "agent"
-	Rollout *site.Rollout   `json:"rollout,omitempty"`
+	Site     string          `json:"site"`
+	Number   int64           `json:"number"` // from 1
+	Tree     contents.Digest `json:"tree"`   // of the list of its files, which is a content
+	By       string          `json:"by"`
+	At       time.Time       `json:"at"`
+	Message  string          `json:"message,omitempty"`
+	Hosts    []site.Host     `json:"hosts"` // that it declares with executor = "agent"
+	Rollout  *site.Rollout   `json:"rollout,omitempty"`
+	Clusters []site.Cluster  `json:"clusters,omitempty"`
 }
 
 // treeFile is a line of a tree.
@@ -72,7 +73,7 @@ func (s *Service) Upload(ctx context.Context, by *access.Caller, site string, ar
 	if a.Rollout.HasHooks() {
 		return nil, notSupported("the site's rollout has hooks, which a server does not run yet", "leave before_each and after_each out, or use tenet apply")
 	}
-	r := &Revision{Site: a.Name, By: by.Name, At: s.now(), Message: message, Rollout: a.Rollout}
+	r := &Revision{Site: a.Name, By: by.Name, At: s.now(), Message: message, Rollout: a.Rollout, Clusters: a.Clusters}
 	for _, h := range a.Hosts {
 		if h.Executor == "agent" {
 			r.Hosts = append(r.Hosts, h)

@@ -22,6 +22,7 @@ type Enrolled struct {
 	Labels  map[string]string
 	Sealing string // the public key that its secrets are encrypted to
 	Locked  string // why it may not be changed; empty: it may be
+	Revoked bool   // it is no host any more
 	// Keys are those of the host as its identity certifies them, for whoever evaluates elsewhere.
 	Keys *trust.Signed
 }
@@ -85,6 +86,8 @@ type Options struct {
 	IsFull func() bool
 	// Published is told what has happened after its transaction; nil: nobody is.
 	Published func(site string, deployment int64, phase Phase)
+	// ClusterChanged is told, likewise, of a cluster whose state is another one; nil: nobody is.
+	ClusterChanged func(site, cluster string)
 }
 
 // Service keeps deployments and drives them. It may be used by many goroutines.

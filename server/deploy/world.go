@@ -15,11 +15,12 @@ import (
 
 // hostView is what hosts have told, as of one time.
 type hostView struct {
-	loops map[trust.ID]*control.Loop
-	held  map[trust.ID]trust.Position
-	away  map[trust.ID]time.Time
-	facts map[string]map[string]json.RawMessage // by name
-	since map[string]time.Time                  // since when the facts of a name are what they are
+	loops   map[trust.ID]*control.Loop
+	held    map[trust.ID]trust.Position
+	away    map[trust.ID]time.Time
+	facts   map[string]map[string]json.RawMessage // by name
+	revoked map[trust.ID]bool                     // who is no host any more
+	since   map[string]time.Time                  // since when the facts of a name are what they are
 	// outputs are what hosts give to others of the site, and given since when that is what it is.
 	outputs map[string]map[string]json.RawMessage
 	given   map[string]time.Time
@@ -27,13 +28,13 @@ type hostView struct {
 
 // look asks what hosts have told, before a transaction.
 func (s *Service) look(enrolled []Enrolled, site string) *hostView {
-	out := &hostView{map[trust.ID]*control.Loop{}, map[trust.ID]trust.Position{}, map[trust.ID]time.Time{}, map[string]map[string]json.RawMessage{}, map[string]time.Time{}, map[string]map[string]json.RawMessage{}, map[string]time.Time{}}
+	out := &hostView{map[trust.ID]*control.Loop{}, map[trust.ID]trust.Position{}, map[trust.ID]time.Time{}, map[string]map[string]json.RawMessage{}, map[trust.ID]bool{}, map[string]time.Time{}, map[string]map[string]json.RawMessage{}, map[string]time.Time{}}
 	for _, e := range enrolled {
 		if loop, ok := s.Seen.Loop(e.ID, site); ok {
 			out.loops[e.ID] = &loop
 		}
 		out.held[e.ID] = s.Seen.Held(e.ID, site)
-		out.away[e.ID] = s.Seen.Away(e.ID)
+		out.away[e.ID], out.revoked[e.ID] = s.Seen.Away(e.ID), e.Revoked
 		if known := s.factsOf(e.ID); e.Locked == "" && known.values != nil {
 			out.facts[e.Name], out.since[e.Name] = known.values, known.since
 		}
@@ -103,6 +104,10 @@ func (s *Service) world(tx store.Tx, d *record, enrolled []Enrolled, told *hostV
 	for i := range enrolled {
 		known[enrolled[i].ID] = &enrolled[i]
 	}
+	clusters, err := s.clusters(tx, d.Deployment, enrolled, told, prepared, targets)
+	if err != nil {
+		return nil, err
+	}
 	now, isVoid := s.now(), s.isVoid()
 	var lacks func(*Enrolled, *Look)
 	if d.Signed {
@@ -110,7 +115,7 @@ func (s *Service) world(tx store.Tx, d *record, enrolled []Enrolled, told *hostV
 			return nil, err
 		}
 	}
-	return &World{Now: now, Full: full, Forbidden: s.mayAssign() != nil, Settles: s.settles, Look: func(id trust.ID) Look {
+	return &World{Now: now, Clusters: clusters.changed, Full: full, Forbidden: s.mayAssign() != nil, Settles: s.settles, Look: func(id trust.ID) Look {
 		l := Look{Away: told.away[id], Pinned: pins[id], Elsewhere: later[id], Loop: told.loops[id], Held: told.held[id], Plan: plans[id]}
 		if t := targets[id]; t != nil {
 			l.Target = &t.Target
@@ -121,13 +126,13 @@ func (s *Service) world(tx store.Tx, d *record, enrolled []Enrolled, told *hostV
 			l.Locked = "it is not enrolled any more"
 			return l
 		}
-		l.Locked, l.Silent = e.Locked, told.facts[e.Name] == nil
+		l.Locked, l.Silent, l.Cluster = e.Locked, told.facts[e.Name] == nil, clusters.blocked[e.Name]
 		if lacks != nil {
 			l.Prepared = prepared[id]
 			lacks(e, &l)
 			return l
 		}
-		if p := prepared[id]; p != nil && (p.Recipient == e.Sealing || p.Absent) && !p.isStale(told, now) {
+		if p := prepared[id]; p != nil && (p.Recipient == e.Sealing || p.Absent) && !p.isStale(told, now) && p.isMemberAs(clusters.joined, e.Name) {
 			l.Prepared = p
 		}
 		return l

@@ -33,6 +33,8 @@ type Question struct {
 	Facts map[string]map[string]json.RawMessage `json:"facts,omitempty"`
 	// Outputs are what hosts have given to others last, likewise.
 	Outputs map[string]map[string]json.RawMessage `json:"outputs,omitempty"`
+	// Joined are the hosts that have joined each cluster, by its name: others get nothing of it. Nil: all have.
+	Joined map[string][]string `json:"joined"`
 	// Hosts are those that it is evaluated for; none: only what it declares is wanted.
 	Hosts []Recipient `json:"hosts,omitempty"`
 	// Program is the version of the program that evaluates.
@@ -49,12 +51,13 @@ type Recipient struct {
 
 // Answer is what a site says.
 type Answer struct {
-	Name     string        `json:"name"`
-	Hosts    []site.Host   `json:"hosts"`
-	Groups   []string      `json:"groups,omitempty"`
-	Rollout  *site.Rollout `json:"rollout,omitempty"`
-	Warnings []string      `json:"warnings,omitempty"`
-	Results  []Result      `json:"results,omitempty"` // of Question.Hosts, in their order
+	Name     string         `json:"name"`
+	Hosts    []site.Host    `json:"hosts"`
+	Groups   []string       `json:"groups,omitempty"`
+	Rollout  *site.Rollout  `json:"rollout,omitempty"`
+	Clusters []site.Cluster `json:"clusters,omitempty"`
+	Warnings []string       `json:"warnings,omitempty"`
+	Results  []Result       `json:"results,omitempty"` // of Question.Hosts, in their order
 	// Error is why there is none of this.
 	Error string `json:"error,omitempty"`
 	// IsLimit: a limit was reached.

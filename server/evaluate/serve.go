@@ -81,6 +81,11 @@ func (q *Question) answer(ctx context.Context, identities func() ([]secrets.Iden
 		a.Rollout, more = loaded.Rollout(ctx, e.site.Target, nil)
 		list = append(list, more...)
 	}
+	if !list.HasErrors() {
+		var more diag.List
+		a.Clusters, more = loaded.Clusters(ctx, e.site.Target)
+		list = append(list, more...)
+	}
 	if list.HasErrors() {
 		a.Error = texts(list)
 		return a
@@ -99,7 +104,7 @@ func (q *Question) answer(ctx context.Context, identities func() ([]secrets.Iden
 
 // target is what all hosts have in common. Nothing is asked of anybody, and no program is run.
 func (q *Question) target(files fs.FS) lang.Target {
-	t := lang.Target{}
+	t := lang.Target{Clusters: q.Joined}
 	for name, value := range q.Vars {
 		t.Vars = append(t.Vars, lang.Var{Name: name, Value: value})
 	}

@@ -14,7 +14,7 @@ const (
 	Undeployed  State = "undeployed"
 	Waiting     State = "waiting"     // for members
 	Deploying   State = "deploying"   // not all members have had its revision
-	Deployed    State = "deployed"    // healthy or not: see Report
+	Deployed    State = "deployed"    // healthy or not: see Overview
 	Undeploying State = "undeploying" // some still have what it has made
 	Failed      State = "failed"      // on all members
 )
@@ -32,8 +32,8 @@ const (
 	Unknown   Standing = "unknown" // it gives no answer, and nobody else knows
 )
 
-// Report is how a cluster stands, and each of its hosts.
-type Report struct {
+// Overview is how a cluster stands, and each of its hosts.
+type Overview struct {
 	Cluster string       `json:"cluster"`
 	Site    string       `json:"site"`
 	State   State        `json:"state"`
@@ -57,9 +57,9 @@ type PeerReport struct {
 
 // Tell tells how a cluster of a site stands. peers are its hosts, and those that have left it and are known to be
 // members still.
-func Tell(siteName string, c site.Cluster, peers []Peer) *Report {
+func Tell(siteName string, c site.Cluster, peers []Peer) *Overview {
 	l := Decide(siteName, c, peers)
-	r := &Report{Cluster: c.Name, Site: siteName, Leader: c.Leader, Peers: []PeerReport{}}
+	r := &Overview{Cluster: c.Name, Site: siteName, Leader: c.Leader, Peers: []PeerReport{}}
 	members, active, failed, away, leaving := 0, 0, 0, 0, 0
 	for i := range peers {
 		p := l.tellPeer(siteName, &peers[i])

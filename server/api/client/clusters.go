@@ -1,0 +1,21 @@
+package client
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+
+	"github.com/tenetcm/tenet/runtime/cluster"
+)
+
+// Clusters tells how the clusters of a site stand, by name.
+func (c *Client) Clusters(ctx context.Context, site string) ([]*cluster.Overview, error) {
+	list, err := Call[List[*cluster.Overview]](ctx, c, http.MethodGet, "/v1/sites/"+url.PathEscape(site)+"/clusters", nil, nil)
+	return list.Items, err
+}
+
+// Undeploy takes a cluster away from its hosts, and gives how it stood.
+func (c *Client) Undeploy(ctx context.Context, site, name, reason string) (*cluster.Overview, error) {
+	r, err := Call[cluster.Overview](ctx, c, http.MethodPost, "/v1/sites/"+url.PathEscape(site)+"/clusters/"+url.PathEscape(name)+"/undeploy", nil, map[string]any{"reason": reason})
+	return &r, err
+}
