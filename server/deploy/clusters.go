@@ -165,7 +165,25 @@ func (s *Service) clusters(tx store.Tx, d *Deployment, enrolled []Enrolled, told
 		}
 	}
 	w.joined = joinedIn(w.rows, w.r)
+	w.block()
 	return w, nil
+}
+
+// block notes who gets nothing new, since members that are to be together are not.
+func (w *clusterWorld) block() {
+	for i := range w.r.Clusters {
+		c := &w.r.Clusters[i]
+		row := rowOf(w.rows, w.d.Site, c.Name)
+		if row == nil || !c.Together || c.Absent || row.Undeployed == w.d.ID {
+			continue
+		}
+		l := cluster.Decide(w.d.Site, *c, w.peers(row, c))
+		for _, name := range l.Joined {
+			if l.Deployed && len(l.Waiting) > 0 {
+				w.blocked[name] = l.Reason()
+			}
+		}
+	}
 }
 
 // settle has members join and leave, and keeps how clusters stand.
@@ -336,11 +354,6 @@ func (w *clusterWorld) claim(row *clusterRow, c *site.Cluster) {
 		return
 	}
 	l := cluster.Decide(w.d.Site, *c, w.peers(row, c))
-	for _, name := range l.Joined {
-		if l.Deployed && len(l.Waiting) > 0 { // they are to be together
-			w.blocked[name] = l.Reason()
-		}
-	}
 	if !l.Deployed && (len(l.Waiting) > 0 || w.comesLater(row, l)) {
 		if row.Asked.IsZero() {
 			row.Asked = w.service.now()

@@ -39,6 +39,7 @@ type place struct {
 	given  map[trust.ID]map[string]json.RawMessage
 	when   map[trust.ID]time.Time
 	asked  int
+	made   map[trust.Digest]string         // of whose cluster an identity makes a host a member
 	broken error                           // of whatever evaluates
 	slow   string                          // the host whose evaluation takes too long
 	fails  error                           // of Assign, after it has written
@@ -56,14 +57,15 @@ type toySite struct {
 	Rollout *site.Rollout `json:"rollout"`
 	Windows site.Schedule `json:"windows"`
 	// Reads says of which host's output "port" each reads.
-	Reads map[string]string `json:"reads"`
+	Reads    map[string]string `json:"reads"`
+	Clusters []site.Cluster    `json:"clusters"`
 }
 
 func newPlace(t testing.TB, names ...string) *place {
 	t.Helper()
 	p := &place{t: t, now: time.Unix(1.7e9, 0).UTC(), loops: map[trust.ID]control.Loop{}, away: map[trust.ID]time.Time{}, held: map[trust.ID]trust.Position{},
 		facts: map[trust.ID]map[string]json.RawMessage{}, since: map[trust.ID]time.Time{},
-		given: map[trust.ID]map[string]json.RawMessage{}, when: map[trust.ID]time.Time{}}
+		given: map[trust.ID]map[string]json.RawMessage{}, when: map[trust.ID]time.Time{}, made: map[trust.Digest]string{}}
 	everything := access.AllGrants()
 	p.ann, p.bob = &access.Caller{Name: "ann", Grants: everything}, &access.Caller{Name: "bob", Grants: everything}
 	for _, name := range names {
@@ -189,7 +191,7 @@ func (p *place) Ask(_ context.Context, q evaluate.Question) (*evaluate.Answer, e
 	if slices.ContainsFunc(q.Hosts, func(h evaluate.Recipient) bool { return h.Name == p.slow }) {
 		return nil, &diag.HintError{Code: evaluate.CodeLimit, Message: "it takes too long"}
 	}
-	a := &evaluate.Answer{Name: s.Name, Rollout: s.Rollout}
+	a := &evaluate.Answer{Name: s.Name, Rollout: s.Rollout, Clusters: s.Clusters}
 	for _, name := range s.Hosts {
 		a.Hosts = append(a.Hosts, site.Host{Name: name, Executor: "agent", Windows: s.Windows})
 	}
@@ -197,6 +199,11 @@ func (p *place) Ask(_ context.Context, q evaluate.Question) (*evaluate.Answer, e
 		r := evaluate.Result{Host: h.Name, Absent: !slices.Contains(s.Hosts, h.Name), Empty: s.Content == ""}
 		r.Read = []evaluate.Value{evaluate.ValueOf(q.Facts, h.Name, "os")}
 		r.Identity = trust.DigestOf(fmt.Append(nil, h.Name, s.Content, string(q.Facts[h.Name]["os"]), r.Absent))
+		if name, members := membershipIn(q.Joined, h.Name); name != "" {
+			text := name + ": " + strings.Join(members, " ")
+			r.Identity = trust.DigestOf(fmt.Append(nil, r.Identity, text))
+			p.made[r.Identity] = text
+		}
 		if s.Content == "broken" {
 			r.Error = "no such role"
 		}
