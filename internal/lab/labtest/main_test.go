@@ -229,19 +229,19 @@ func (m *machine) converges(want ...string) {
 	}
 }
 
-// fails applies the site, which must fail in one part, and returns its event.
-func (m *machine) fails(address string) states.Event {
+// fails applies the site, which must fail in one of some parts, and returns its event.
+func (m *machine) fails(addresses ...string) states.Event {
 	m.Helper()
 	r := m.tenet("apply", "--yes")
 	if r.status != 1 {
 		m.Errorf("exit status %d, want 1\n%s", r.status, r.stderr)
 	}
 	for _, e := range r.parts() {
-		if e.Outcome == states.Failed && e.Address == address && e.Error != nil {
+		if e.Outcome == states.Failed && slices.Contains(addresses, e.Address) && e.Error != nil {
 			return e
 		}
 	}
-	m.Fatalf("%s has not failed: %s%s", address, r.failures(), r.stderr)
+	m.Fatalf("none of %q has failed: %s%s", addresses, r.failures(), r.stderr)
 	return states.Event{}
 }
 

@@ -129,13 +129,14 @@ component "ssh" {
 	)
 	const same = "md5sum " + file + "; systemctl show -p MainPID ssh; " + well
 	m.refuses(strings.Replace(site, `"3"`, `"many"`, 1), "component.ssh.state.settings.file.settings", "MaxAuthTries", same)
-	// What sshd takes, and cannot do: the former settings are put back.
+	// What sshd takes, and cannot do: the former settings are put back. A daemon that has ended by then cannot be started either.
+	activates := []string{"component.ssh.state.activate.command.answers", "component.ssh.state.activate.service.ssh"}
 	m.site(strings.Replace(site, "settings =", "listen = [\"192.0.2.77\"]\n    settings =", 1))
-	m.fails("component.ssh.state.activate.command.answers")
+	m.fails(activates...)
 	m.shell("for i in $(seq 100); do ( " + well + " ) && exit; sleep 0.1; done; ls -la /etc/ssh/sshd_config.d; systemctl status ssh; sshd -T | grep -i maxauth; exit 1")
 	// Also where those were broken by hand before.
 	m.shell("echo broken >> " + file)
-	m.fails("component.ssh.state.activate.command.answers")
+	m.fails(activates...)
 	m.shell("sshd -t && systemctl is-active -q ssh")
 	m.site(site)
 	m.apply()
