@@ -18,7 +18,7 @@ var namespace = uuid.MustParse("8f0d3c52-6a5e-4d0b-9a43-1d1c7e2b6f10")
 func (p *planner) build() *Result {
 	r := &Result{
 		Run: &states.StateRun{Format: states.Format, Site: p.site.Site, Host: p.site.Host, Secrets: p.site.Secrets, SecretFiles: p.site.SecretFiles,
-			Prune: p.site.Prune, Reconcile: p.site.Reconcile, Cluster: p.site.Cluster, Partial: p.site.Partial, Moved: p.site.Moved},
+			Prune: p.site.Prune, Reconcile: p.site.Reconcile, Cluster: p.site.Cluster, Telemetry: p.site.Telemetry, Partial: p.site.Partial, Moved: p.site.Moved},
 		Sources: make(map[string]diag.Range, 2*len(p.decls)),
 	}
 	r.Run.Invocations = make([]states.Invocation, 0, len(p.finals))

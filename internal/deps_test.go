@@ -35,6 +35,7 @@ var imports = []struct {
 	{"internal/atomicfile", nil, nil},
 	// Numbers for those who watch.
 	{"internal/telemetry", nil, nil},
+	{"internal/telemetry/collectortest", nil, nil},
 	// Panics, wherever a goroutine is begun.
 	{"runtime/fault", []string{"lang/diag", "internal/version"}, nil},
 	// Network devices: of the kernel, in memory, and as a plan would change them.
@@ -126,6 +127,8 @@ var imports = []struct {
 	{"runtime/orchestrate", []string{"graph", "lang", "lang/diag", "lang/secrets", "runtime/fleet", "runtime/machine", "states"}, []string{"*"}},
 	// How a machine is kept as one site wants it: pure but for the records of it.
 	{"runtime/reconcile", []string{"internal/atomicfile", "lang/diag", "lang/site", "states"}, []string{"internal/rapidtest"}},
+	// What runs do, as a collector is told of it.
+	{"runtime/otlp", []string{"internal/telemetry", "runtime/fault", "states"}, []string{"*"}},
 	// What comes around again, of whatever is done.
 	{"runtime/watch", []string{"states"}, []string{"*"}},
 	// The server. What it keeps, by which engine: no more than that.

@@ -26,6 +26,8 @@ type Declarations struct {
 	Reconcile *site.Reconcile
 	// Cluster is the one that the host has joined; nil: none.
 	Cluster *site.Membership
+	// Telemetry says who is told what runs do; nil: nobody.
+	Telemetry *site.Telemetry
 	// Partial: other hosts of the site are the same machine.
 	Partial bool
 	// Secrets are the sensitive texts that values were computed from, sorted.

@@ -45,6 +45,8 @@ type StateRun struct {
 	// Cluster is the one that the machine has joined; nil: none, and what it has made as a
 	// member of one goes.
 	Cluster *site.Membership `json:"cluster,omitempty"`
+	// Telemetry says who is told what runs do; nil: nobody.
+	Telemetry *site.Telemetry `json:"telemetry,omitempty"`
 	// Moved tells the former addresses of what was renamed, without waves.
 	Moved []Moved `json:"moved,omitempty"`
 	// LeftOut are the parts that are declared, but stand neither in Invocations nor

@@ -134,6 +134,7 @@ func Main(args []string, env Environment) (exit int) {
 	}
 	ctx, stop := interruptible(s)
 	defer stop()
+	defer s.closeCollectors()
 	return s.report(parsed.Run(ctx, s))
 }
 

@@ -61,7 +61,7 @@ func TestScripts(t *testing.T) {
 			return ok && filepath.IsAbs(file), nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits": exits, "mask": mask, "interrupt": interrupt, "logins": logins, "inside": inside, "await": await,
+			"exits": exits, "mask": mask, "interrupt": interrupt, "logins": logins, "inside": inside, "await": await, "collector": (&collectors{}).collect,
 		},
 	})
 }

@@ -49,6 +49,7 @@ type client struct {
 	keys            []secrets.Identity // that may open secrets, once they are read
 	newPassphrase   string             // of the secrets, once it was asked for
 	becomePass      string             // for sudo or doas, likewise
+	collectors      collectors         // to whom is told what runs do
 	// pauseDisplay calls what asks on the terminal, with what is drawn there out of its way; nil:
 	// nothing is.
 	pauseDisplay func(call func())

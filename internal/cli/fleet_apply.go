@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"github.com/tenetcm/tenet/lang"
 	"github.com/tenetcm/tenet/runtime/fleet"
@@ -184,7 +185,9 @@ func (v *fleetRun) recorded(ctx context.Context, task fleet.Task, members []*fle
 		return nil, err
 	}
 	o.Execution = x
+	v.tracing.begin = time.Now()
 	outcomes, err := v.run(ctx, task, members, o)
+	v.traceExecution(outcomes)
 	if closed := x.Close(); closed != nil {
 		err = errors.Join(err, failure(fmt.Errorf("the record of the execution: %w", closed)))
 	}

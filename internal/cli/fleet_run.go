@@ -59,6 +59,8 @@ type fleetRun struct {
 	// convergers is how hosts fare that are applied until nothing changes; nil: none are.
 	convergers map[string]*converger
 
+	tracing tracing
+
 	mu           sync.Mutex
 	notedOutputs map[string]bool // of which it was told that they are recorded ones
 	findings     findings
@@ -167,6 +169,7 @@ func (v *fleetRun) run(ctx context.Context, task fleet.Task, members []*fleet.Me
 	}
 	outcomes = append(outcomes, v.untouchedHosts...)
 	v.view.Settle() // the table goes, and diagnostics come before the sum
+	v.tellCollectorWarnings()
 	if err := v.showFindings(); err != nil {
 		return nil, err
 	}
@@ -232,6 +235,7 @@ func (k *eventKeeper) Event(machine string, ev states.Event) {
 	if c := k.v.convergers[machine]; c != nil {
 		c.note(&ev)
 	}
+	k.v.traceEvent(machine, ev)
 	k.display.Event(machine, ev)
 }
 
@@ -249,6 +253,7 @@ func (k *eventKeeper) Ended(name string, o fleet.Outcome) {
 		k.Differs(name, text.String(), rows)
 	}
 	k.v.takeOutputs(name, &o)
+	k.v.traceEnd(name, &o)
 	k.display.Ended(name, k.v.interpret(o))
 }
 
@@ -283,6 +288,7 @@ func (v *fleetRun) prepare(ctx context.Context, m *fleet.Member, facts *machine.
 		j.Rows = v.rows[m.Name]
 	}
 	j.Become = v.become(m.Name, !v.hasNames || becomes(j.Run))
+	v.trace(m.Name, j)
 	return j, nil
 }
 

@@ -19,8 +19,11 @@ type watcher struct {
 	loop    *reconcile.Loop
 	turn    *watchTurn // under way
 	drift   watch.Drift
-	lastEnd roundEnd // how the last round ended
-	last    int      // the exit status that it stands for
+	// differing is how much the last plan has found to differ, if there was one.
+	differing int
+	hasLooked bool
+	lastEnd   roundEnd // how the last round ended
+	last      int      // the exit status that it stands for
 }
 
 // roundEnd is how a round ended: a line of JSON.
@@ -66,7 +69,7 @@ func (w *watcher) open() error {
 	if err != nil {
 		return err
 	}
-	c := reconcile.Config{Site: site, Options: w.options, Work: &watchWork{w}, Random: watch.Random(watchSeed(w.cmd.Site))}
+	c := reconcile.Config{Site: site, Options: w.options, Work: &watchWork{w}, Random: watch.Random(watchSeed(w.cmd.Site)), Tell: func(t reconcile.Transition) { w.measure(t.State.Phase) }}
 	if !w.cmd.PlanOnly {
 		dir, err := w.stateDir()
 		if err == nil {

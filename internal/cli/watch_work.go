@@ -75,6 +75,7 @@ func (w *watchWork) Plan(ctx context.Context, target reconcile.Target) reconcile
 	if t.err = err; !t.hasApplied && o.Result.Failed {
 		t.end = roundEnd{Outcome: roundFailed}
 	}
+	w.looked(reconcile.Differing(t.planned))
 	f := reconcile.FoundIn(t.planned)
 	owed, err := w.isOwed(ctx)
 	if err != nil {

@@ -1,7 +1,9 @@
 package telemetry
 
 import (
+	"bytes"
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"io"
@@ -15,7 +17,7 @@ import (
 
 var sample = []Metric{
 	One("tenet_writes_total", Counter, "Writes.", 7),
-	{Name: "tenet_share", Kind: Gauge, Help: "A share.", Points: []Point{{[]Label{{"a", "1"}, {"b", "x\"\\\n\t"}}, 0.25}}},
+	{Name: "tenet_share", Kind: Gauge, Help: "A share.", Points: []Point{{Labels: []Label{{"a", "1"}, {"b", "x\"\\\n\t"}}, Value: 0.25}}},
 	By("tenet_hosts", Gauge, "Hosts.", "state", map[string]float64{"pending": 2, "active": 1e7}),
 }
 
@@ -200,5 +202,44 @@ func TestParse(t *testing.T) {
 		if _, err := ParseHeaders(wrong); err == nil || errors.Is(err, io.EOF) {
 			t.Errorf("%q is taken for headers", wrong)
 		}
+	}
+}
+
+func TestTraceparent(t *testing.T) {
+	const good = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+	place, ok := ParseTraceparent(good)
+	if !ok || place.Traceparent() != good {
+		t.Errorf("%v %s", ok, place.Traceparent())
+	}
+	if later, ok := ParseTraceparent("01" + good[2:] + "-more"); !ok || later != place {
+		t.Error("a later version is not read")
+	}
+	for _, wrong := range []string{"", "00", strings.ToUpper(good), good + "-x", "ff" + good[2:], "0" + good, good[:35] + "-0000000000000000-01", "00-" + strings.Repeat("0", 32) + good[35:], strings.Replace(good, "0af", "0xx", 1), good[:50]} {
+		if place, ok := ParseTraceparent(wrong); ok || !place.IsZero() {
+			t.Errorf("%q is taken", wrong)
+		}
+	}
+}
+
+// The ids are what docs/telemetry.md says: others derive them, too.
+func TestTraceOf(t *testing.T) {
+	sum := sha256.Sum256([]byte("tenet/1 trace\x00shop\x005"))
+	if got := TraceOf("shop", "5"); !bytes.Equal(got.ID[:], sum[:16]) || got.Span != SpanOf("shop", "5") || got.Span == SpanOf("shop5") {
+		t.Errorf("%x", got)
+	}
+}
+
+func TestHistogramText(t *testing.T) {
+	const want = `# HELP took How long.
+# TYPE took histogram
+took_bucket{a="1",le="0.5"} 2
+took_bucket{a="1",le="1"} 2
+took_bucket{a="1",le="+Inf"} 3
+took_sum{a="1"} 4.5
+took_count{a="1"} 3
+`
+	m := Metric{Name: "took", Kind: Histogram, Help: "How long.", Bounds: []float64{0.5, 1}, Points: []Point{{Labels: []Label{{"a", "1"}}, Value: 4.5, Buckets: []uint64{2, 0, 1}}}}
+	if got := string(Text([]Metric{m})); got != want {
+		t.Errorf("%s", got)
 	}
 }

@@ -39,6 +39,8 @@ func (d *decoder) contents(b *syntax.Body, file string) {
 			d.rollout(sub)
 		case "inventory":
 			d.inventory(sub)
+		case "telemetry":
+			d.telemetry(sub)
 		case "output":
 			d.output(sub)
 		case "moved":

@@ -98,7 +98,8 @@ func (e *evaluator) evaluate(ctx context.Context) (*states.Declarations, diag.Li
 	moved := e.renames()
 	slices.Sort(e.empty)
 	return &states.Declarations{Site: e.site.name, Host: e.target.Host, List: e.out, Moved: moved, Prune: e.site.prune, Reconcile: e.keeping(), Cluster: e.membership(), Partial: e.sharers() != nil,
-		Empty: slices.Compact(e.empty), Secrets: e.vault.Texts()}, e.findings()
+		Telemetry: e.site.telemetry,
+		Empty:     slices.Compact(e.empty), Secrets: e.vault.Texts()}, e.findings()
 }
 
 // findings is all that is wrong, in order, with nothing sensitive in it.

@@ -90,15 +90,18 @@ type Program struct {
 	name          string
 	prune         bool
 	reconcile     site.Reconcile
+	telemetry     *site.Telemetry // nil: nobody is told
 	requires      string
 	requiresRange hcl2.Range
 	bodies        []syntax.Script // of the sources, while they are evaluated anew
 	siteRange     *hcl2.Range
-	pruneRange    hcl2.Range
-	secrets       []namedSecret // in all expressions, but those of scripts
-	facts         []string      // that expressions name, but those of scripts
-	broken        bool
-	uses          *uses // nil: nobody asks
+	// telemetryRange is where telemetry is described; nil: nowhere.
+	telemetryRange *hcl2.Range
+	pruneRange     hcl2.Range
+	secrets        []namedSecret // in all expressions, but those of scripts
+	facts          []string      // that expressions name, but those of scripts
+	broken         bool
+	uses           *uses // nil: nobody asks
 }
 
 // valueFile gives values to variables.

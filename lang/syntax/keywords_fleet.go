@@ -21,6 +21,14 @@ role "web" {
   package "nginx" {}
 }
 `},
+		{Name: "telemetry", Usage: "telemetry { … }",
+			Doc: "Whom runs tell what they do, as traces and metrics of OpenTelemetry: at top level, once, and literal. Agents read it on their hosts, so the address has to be right there.",
+			Attributes: []AttributeDoc{
+				{"otlp", "string", "The address of a collector that takes OTLP over HTTP, without /v1/traces and /v1/metrics, which are added. A run never waits for it."}},
+			Example: `telemetry {
+  otlp = "http://localhost:4318"
+}
+`},
 		{Name: "rollout", Usage: "rollout { … }",
 			Doc: "In which order hosts take their turns, and how many at a time. It stops before the next batch when too many have failed. Without it, all go at once, as far as --forks lets them.",
 			Attributes: []AttributeDoc{

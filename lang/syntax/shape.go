@@ -31,7 +31,7 @@ type Shapes struct {
 	Retry, Confirm                                                      *Shape
 	Component, Role, Host, HostGroup, Cluster, Output, Moved, Functions *Shape
 	Inventory, Rollout, Stage, Hook, Window, Reconcile                  *Shape
-	Rule                                                                *Shape
+	Telemetry, Rule                                                     *Shape
 	Options                                                             map[string]*expr.Option
 	Registry                                                            *states.Registry
 }
@@ -88,6 +88,7 @@ func NewShapes(registry *states.Registry) *Shapes {
 		Attributes: slices.Sorted(slices.Values(append([]string{"ensure", "leader", "together"}, s.HostGroup.Attributes...))),
 		Blocks:     s.HostGroup.Blocks, Either: s.HostGroup.Either}
 	s.Window = &Shape{What: "a window", Attributes: []string{"days", "hours", "timezone"}}
+	s.Telemetry = &Shape{What: "telemetry", Attributes: []string{"otlp"}}
 	s.Inventory = &Shape{What: "an inventory", Attributes: []string{"ansible", "command"}}
 	s.Rollout = &Shape{What: "a rollout", Attributes: []string{"batch", "max_failures", "order", "pause"}, Blocks: map[string]int{"stage": 1, "before_each": 0, "after_each": 0}}
 	s.Stage = &Shape{What: "a stage", Attributes: []string{"batch", "hosts", "max_failures"}, Blocks: map[string]int{"before_each": 0, "after_each": 0}}
@@ -97,7 +98,7 @@ func NewShapes(registry *states.Registry) *Shapes {
 	s.Inner = &Shape{What: "a block's rescue or always", Parts: true, Blocks: map[string]int{"state": 1, "handler": 1, "run": 1, "block": 1, "component": 1}}
 	s.Root = &Shape{What: "a site", Parts: true,
 		Blocks: map[string]int{"site": 0, "variable": 1, "locals": 0, "data": 1, "rule": 1, "state": 1, "handler": 1, "run": 1, "block": 1, "component": 1,
-			"role": 1, "host": 1, "host_group": 1, "cluster": 1, "inventory": 0, "rollout": 0, "output": 1, "moved": 0, "functions": 1}}
+			"role": 1, "host": 1, "host_group": 1, "cluster": 1, "inventory": 0, "rollout": 0, "telemetry": 0, "output": 1, "moved": 0, "functions": 1}}
 	s.Role = &Shape{What: "a role", Parts: true, Attributes: []string{"roles", "vars"},
 		Blocks: map[string]int{"variable": 1, "locals": 0, "data": 1, "rule": 1, "state": 1, "handler": 1, "run": 1, "block": 1, "component": 1, "output": 1}}
 	return s
@@ -179,6 +180,8 @@ func (s *Shapes) BlockOf(in *Shape, word string) (inside *Shape, labels int) {
 		inside = s.Window
 	case "inventory":
 		inside = s.Inventory
+	case "telemetry":
+		inside = s.Telemetry
 	case "rollout":
 		inside = s.Rollout
 	case "stage":

@@ -61,6 +61,8 @@ type Options struct {
 	Poll time.Duration
 	// RetryBase is about how long it waits before it tries again, at first; 0: 10 s.
 	RetryBase time.Duration
+	// OTLPHeaders are what a collector of telemetry demands, as the variable OTEL_EXPORTER_OTLP_HEADERS has them. They may be secret.
+	OTLPHeaders string
 	// Program is this program, and Own where it is; nil: the server is not told, and releases nothing to this host.
 	Program *trust.Running
 	Own     programs.Own
@@ -180,9 +182,6 @@ func (a *Agent) openRecords() error {
 	}
 	return nil
 }
-
-// now reads a monotonic clock.
-func (a *Agent) now() time.Duration { return time.Since(a.start) }
 
 // tick is how often the agent looks at the clock.
 const tick = time.Second

@@ -11,13 +11,15 @@ import (
 
 	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/runtime/control"
+	"github.com/tenetcm/tenet/runtime/otlp"
 	"github.com/tenetcm/tenet/runtime/reconcile"
 )
 
 // keeper keeps the host as each of its sites wants it: sites take turns.
 type keeper struct {
-	agent *Agent
-	wake  chan struct{}
+	agent      *Agent
+	wake       chan struct{}
+	collectors collectors
 	// turning is held while the host is looked at or changed.
 	turning sync.Mutex
 
@@ -27,12 +29,14 @@ type keeper struct {
 
 // siteLoop is the loop of one site.
 type siteLoop struct {
-	keeper  *keeper
-	site    string
-	loop    *reconcile.Loop // nil: it is not open yet. Set and used by the keeper's turns alone
-	options reconcile.Options
-	values  map[string]json.RawMessage // that plans and applies of this turn give to other hosts. Likewise
-	broken  string                     // what was said last of records that cannot be written or read. Likewise
+	keeper    *keeper
+	site      string
+	loop      *reconcile.Loop // nil: it is not open yet. Set and used by the keeper's turns alone
+	options   reconcile.Options
+	values    map[string]json.RawMessage // that plans and applies of this turn give to other hosts. Likewise
+	collector *otlp.Sender               // of what the last plan was for; nil: nobody is told. Likewise
+	drift     int                        // how much that has found to differ; below 0: nothing has looked yet. Likewise
+	broken    string                     // what was said last of records that cannot be written or read. Likewise
 
 	// The keeper's mu is held for these.
 	want      *control.Assigned // the newest
@@ -65,7 +69,7 @@ func (k *keeper) want(a *control.Assigned) {
 	k.mu.Lock()
 	s := k.sites[a.Site]
 	if s == nil {
-		s = &siteLoop{keeper: k, site: a.Site}
+		s = &siteLoop{keeper: k, site: a.Site, drift: -1}
 		s.options = s.usual()
 		k.sites[a.Site] = s
 	}
@@ -95,6 +99,7 @@ func (k *keeper) run(ctx context.Context) {
 	}
 	k.turning.Lock()
 	defer k.turning.Unlock()
+	k.closeCollectors()
 	for _, s := range k.all() {
 		if s.loop != nil {
 			if err := s.loop.Close(); err != nil {
@@ -312,6 +317,7 @@ func (k *keeper) repeat() {
 // say tells where the loop of a site stands, unless that was told.
 func (s *siteLoop) say(state reconcile.State) {
 	k := s.keeper
+	s.measure(state)
 	l := s.report(state)
 	k.mu.Lock()
 	isKnown := s.told == l

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"time"
 )
 
 // protocolName is the file that says which version of the protocol was spoken.
@@ -40,3 +41,6 @@ func keepSpoken(in folder, version int) error {
 	}
 	return in.Replace(protocolName, append(data, '\n'))
 }
+
+// now reads a monotonic clock.
+func (a *Agent) now() time.Duration { return time.Since(a.start) }

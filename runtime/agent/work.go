@@ -12,6 +12,7 @@ import (
 	"github.com/tenetcm/tenet/runtime/control"
 	"github.com/tenetcm/tenet/runtime/journal"
 	"github.com/tenetcm/tenet/runtime/machine"
+	"github.com/tenetcm/tenet/runtime/otlp"
 	"github.com/tenetcm/tenet/runtime/reconcile"
 	"github.com/tenetcm/tenet/runtime/trust"
 	"github.com/tenetcm/tenet/states"
@@ -91,6 +92,7 @@ func (s *siteLoop) Plan(ctx context.Context, t reconcile.Target) reconcile.Found
 	if err != nil {
 		return reconcile.Found{Failure: failure(err, reconcile.Unavailable)}
 	}
+	s.collector, s.drift = s.keeper.collector(job.Run), reconcile.Differing(events)
 	f := reconcile.FoundIn(events)
 	here := journal.Identity(job.Run.Site, job.Origin)
 	for _, d := range status.Owed {
@@ -169,6 +171,7 @@ func (s *siteLoop) Apply(ctx context.Context, act reconcile.Action) (reconcile.E
 	}
 	job.Execution = act.Execution
 	r := s.begin(act.Target)
+	r.trace = s.trace(job, act.Target)
 	result, err := s.keeper.agent.Machine.Apply(ctx, job, r.observer())
 	end, isKnown := r.end(result, err)
 	if _, err := s.renew(act.Target); err != nil { // it is told at the next turn
@@ -202,6 +205,10 @@ func (s *siteLoop) goOn(ctx context.Context, act reconcile.Action) (end reconcil
 		return end, false, true // the host has not started anew yet
 	}
 	r := s.begin(act.Target)
+	if job, err := s.job(ctx, act.Target); err == nil { // else it goes on all the same, and nobody is told
+		job.Execution = act.Execution
+		r.trace = s.trace(job, act.Target)
+	}
 	r.run.Run, r.run.Started = status.Run, status.Started
 	// Each time by a name of its own: by the same one it would only be followed.
 	name := fmt.Sprintf("%s-%d", act.Execution, act.Restarts)
@@ -223,13 +230,14 @@ func (noFiles) Open(name string) (fs.File, error) {
 
 // siteRun is a run while it goes on.
 type siteRun struct {
-	site *siteLoop
-	run  control.Run
+	site  *siteLoop
+	run   control.Run
+	trace *otlp.Run // nil: nobody is told
 }
 
 // begin notes what a run is of.
 func (s *siteLoop) begin(t reconcile.Target) *siteRun {
-	r := &siteRun{s, control.Run{Site: s.site, Revision: t.Revision, Started: s.keeper.agent.Clock().UTC()}}
+	r := &siteRun{site: s, run: control.Run{Site: s.site, Revision: t.Revision, Started: s.keeper.agent.Clock().UTC()}}
 	if want := s.assigned(t); want != nil {
 		r.run.Position = want.Position
 	}
@@ -249,12 +257,14 @@ func (r *siteRun) observer() machine.Observer {
 			if r.run.Run != "" { // else it is a plan's
 				teller.event(r.site.site, r.run.Run, ev)
 			}
+			r.trace.Event(ev)
 		},
 	}
 }
 
 // end tells how a run has ended, and gives what that means for the loop; false: its end is not known yet.
 func (r *siteRun) end(result *machine.Result, err error) (reconcile.Ended, bool) {
+	r.trace.End(err != nil || result.Failed)
 	told := r.run
 	told.Ended, told.Failed = r.site.keeper.agent.Clock().UTC(), err != nil
 	if result != nil {

@@ -12,6 +12,7 @@ import (
 
 	"filippo.io/age"
 
+	"github.com/tenetcm/tenet/lang/site"
 	"github.com/tenetcm/tenet/modules"
 	"github.com/tenetcm/tenet/runtime/agent/programs"
 	"github.com/tenetcm/tenet/runtime/bundle"
@@ -56,8 +57,10 @@ type world struct {
 	logs     []error
 	packets  []link.Packet // of sessions, from the agent
 
-	programs *programs.Folder // nil: the agent takes no releases up
-	tries    []string         // the versions that it has tried
+	programs  *programs.Folder // nil: the agent takes no releases up
+	telemetry *site.Telemetry  // of what is wanted; nil: none
+
+	tries []string // the versions that it has tried
 }
 
 func newKey(t *testing.T) trust.PrivateKey {
@@ -156,7 +159,7 @@ func (w *world) assign(site, version string) trust.Position {
 // assignKept says how the host is kept so, too.
 func (w *world) assignKept(site, version string, o *reconcile.Options) trust.Position {
 	w.t.Helper()
-	b := bundle.Of(&machine.Job{Run: &states.StateRun{Format: states.Format, Site: site, Host: "web", Revision: version, Reconcile: o}, Origin: "server:/" + site})
+	b := bundle.Of(&machine.Job{Run: &states.StateRun{Format: states.Format, Site: site, Host: "web", Revision: version, Reconcile: o, Telemetry: w.telemetry}, Origin: "server:/" + site})
 	sealed, _, err := b.Seal(modules.Standard(), w.sealing.Recipient().String())
 	if err != nil {
 		w.t.Fatal(err)

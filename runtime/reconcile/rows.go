@@ -21,6 +21,16 @@ func FoundIn(events []states.Event) Found {
 	return f
 }
 
+// Differing counts the rows of a plan that are certainly not as wanted.
+func Differing(events []states.Event) (n int) {
+	for i := range events {
+		if FoundIn(events[i : i+1]).Something {
+			n++
+		}
+	}
+	return n
+}
+
 // row tells whether a part is certainly to be changed, or perhaps. One that cannot be planned is not as wanted: an apply tells why, and does
 // the others.
 func row(ev *states.Event) (something, maybe bool) {

@@ -164,6 +164,11 @@ func (d *daemon) options() (o agent.Options, r *runner.Runner, err error) {
 		Serve: func(ctx context.Context, c *wire.Conn, o wire.Opening) error { return runner.Serve(ctx, c, o, r) },
 		Own:   d.own, Programs: d.programs, Try: d.try,
 	}
+	for _, variable := range d.Environ {
+		if value, ok := strings.CutPrefix(variable, "OTEL_EXPORTER_OTLP_HEADERS="); ok {
+			o.OTLPHeaders = value
+		}
+	}
 	if d.Name != "" {
 		o.Program = &trust.Running{Name: d.Name, Version: d.Version, OS: goruntime.GOOS, Arch: goruntime.GOARCH}
 	}
