@@ -65,7 +65,7 @@ var imports = []struct {
 	{"lang/site", []string{"lang/diag"}, nil},
 	{"lang/expr", []string{"lang/diag", "lang/foreign", "lang/site", "states"}, nil},
 	// Hosts that are told of outside of a site: text in, data out.
-	{"lang/inventory", []string{"lang/diag", "lang/expr", "lang/site"}, nil},
+	{"lang/inventory", []string{"lang/diag", "lang/document", "lang/expr", "lang/site"}, nil},
 	// Documents of data, with places.
 	{"lang/document", []string{"lang/diag"}, []string{"internal/rapidtest"}},
 	// The tree that the front-ends make, and what evaluates it whatever language

@@ -159,8 +159,8 @@ func TestInventoryRefuses(t *testing.T) {
 		program func(context.Context, []string) ([]byte, error)
 		want    string
 	}{
-		"neither":     {"inventory {\n}\n", nil, "an inventory needs ansible or command, and not both"},
-		"both":        {"inventory {\n ansible = \"a\"\n command = [\"b\"]\n}\n", nil, "an inventory needs ansible or command, and not both"},
+		"neither":     {"inventory {\n}\n", nil, "an inventory needs one of ansible, command and opendut"},
+		"both":        {"inventory {\n ansible = \"a\"\n command = [\"b\"]\n}\n", nil, "an inventory needs one of ansible, command and opendut"},
 		"unknown":     {"inventory {\n file = \"a\"\n}\n", nil, `an inventory has no attribute "file"`},
 		"missing":     {"inventory {\n  ansible = \"host.ini\"\n}\n", nil, `site.hcl:2:13: ansible: there is no file "host.ini" in the site`},
 		"outside":     {"inventory {\n  ansible = \"../hosts.ini\"\n}\n", nil, `"../hosts.ini" is outside of the site`},

@@ -143,11 +143,35 @@ func wrong(at diag.Range, hint, format string, args ...any) error {
 // Read reads a document; its format is that of the name's ending. In YAML only version 1.2's plain values (the core schema) are
 // other values than texts. A document without any value is null.
 func Read(name string, data []byte) (*Node, diag.List) {
-	text := diag.NewText(name, data)
-	n, err := read(text)
-	if err == nil {
-		return n, nil
+	n, err := read(diag.NewText(name, data))
+	if err != nil {
+		return nil, listOf(name, err)
 	}
+	return n, nil
+}
+
+// ReadAll reads a file of several documents: in YAML those of a stream, in other formats there is one.
+func ReadAll(name string, data []byte) ([]*Node, diag.List) {
+	text := diag.NewText(name, data)
+	err := check(text)
+	if ext := path.Ext(name); err == nil && (ext == ".yml" || ext == ".yaml") {
+		var all []*Node
+		if all, err = readStream(text, 0); err == nil {
+			return all, nil
+		}
+	}
+	if err != nil {
+		return nil, listOf(name, err)
+	}
+	n, list := Read(name, data)
+	if n == nil {
+		return nil, list
+	}
+	return []*Node{n}, list
+}
+
+// listOf gives what is wrong with a document as a diagnostic.
+func listOf(name string, err error) diag.List {
 	d := diag.Diagnostic{Summary: err.Error(), Range: diag.Range{File: name}}
 	if f, ok := errors.AsType[*fault](err); ok {
 		d.Range, d.Summary, d.Hint = f.at, f.summary, f.hint
@@ -155,15 +179,23 @@ func Read(name string, data []byte) (*Node, diag.List) {
 	d.Hint = cmp.Or(d.Hint, "look at this place, and at what is before it")
 	var list diag.List
 	list.Add(d)
-	return nil, list
+	return list
+}
+
+// check refuses what is too large, or no text.
+func check(text *diag.Text) error {
+	if len(text.Data) > MaxSize {
+		return wrong(diag.Range{File: text.Name}, "split it", "the document has %d bytes; it may have %d", len(text.Data), MaxSize)
+	}
+	if at := invalidUTF8(text.Data); at >= 0 {
+		return wrong(text.Span(at, at+1), "save it as UTF-8", "the document is not in UTF-8")
+	}
+	return nil
 }
 
 func read(text *diag.Text) (*Node, error) {
-	if len(text.Data) > MaxSize {
-		return nil, wrong(diag.Range{File: text.Name}, "split it", "the document has %d bytes; it may have %d", len(text.Data), MaxSize)
-	}
-	if at := invalidUTF8(text.Data); at >= 0 {
-		return nil, wrong(text.Span(at, at+1), "save it as UTF-8", "the document is not in UTF-8")
+	if err := check(text); err != nil {
+		return nil, err
 	}
 	switch path.Ext(text.Name) {
 	case ".yml", ".yaml":

@@ -25,32 +25,42 @@ var yamlFault = sync.OnceValue(func() *regexp.Regexp {
 })
 
 func readYAML(text *diag.Text) (*Node, error) {
-	d := yaml.NewDecoder(bytes.NewReader(text.Data))
-	var document, more yaml.Node
-	err := d.Decode(&document)
-	if errors.Is(err, io.EOF) {
+	list, err := readStream(text, 1)
+	if err != nil {
+		return nil, err
+	}
+	if len(list) == 0 {
 		return &Node{Range: text.Span(0, 0)}, nil
 	}
-	if err == nil {
-		if err = d.Decode(&more); err == nil {
-			return nil, wrong(text.Line(more.Line), "a file is one document", "there is more than one document")
-		}
-		if errors.Is(err, io.EOF) {
-			err = nil
-		}
-	}
-	if err != nil {
-		line, why := 1, err.Error()
-		if m := yamlFault().FindStringSubmatch(why); m != nil {
-			why = m[2]
-			if n, err := strconv.Atoi(m[1]); err == nil {
-				line = max(n, 1)
+	return list[0], nil
+}
+
+// readStream reads the documents of a stream; more than so many are an error, unless that is 0.
+func readStream(text *diag.Text, most int) (list []*Node, err error) {
+	d, r := yaml.NewDecoder(bytes.NewReader(text.Data)), &yamlReader{builder: builder{text: text}}
+	for {
+		var document yaml.Node
+		if err := d.Decode(&document); errors.Is(err, io.EOF) {
+			return list, nil
+		} else if err != nil {
+			line, why := 1, err.Error()
+			if m := yamlFault().FindStringSubmatch(why); m != nil {
+				why = m[2]
+				if n, err := strconv.Atoi(m[1]); err == nil {
+					line = max(n, 1)
+				}
 			}
+			return nil, wrong(text.Line(line), "look at the lines around it: the indent, a colon, a quote", "this is no YAML: %s", why)
 		}
-		return nil, wrong(text.Line(line), "look at the lines around it: the indent, a colon, a quote", "this is no YAML: %s", why)
+		if most > 0 && len(list) == most {
+			return nil, wrong(text.Line(document.Line), "a file is one document", "there is more than one document")
+		}
+		n, err := r.convert(&document, 0)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, n)
 	}
-	r := &yamlReader{builder: builder{text: text}}
-	return r.convert(&document, 0)
 }
 
 func (r *yamlReader) convert(y *yaml.Node, depth int) (*Node, error) {

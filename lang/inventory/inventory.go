@@ -14,6 +14,8 @@ import (
 type Inventory struct {
 	Hosts  []Host   // in the order in which they are named first
 	Groups []string // sorted
+	// Clusters are those of which descriptors of peers tell.
+	Clusters []Cluster
 }
 
 // Host is a machine.

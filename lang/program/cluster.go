@@ -1,6 +1,7 @@
 package program
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -106,12 +107,8 @@ func joinedText(joined map[string][]string) string {
 
 // clusters finds the members of the clusters, once all hosts are known.
 func (e hostReader) clusters(groups *hostGroups) {
-	for _, d := range e.site.groups {
-		i := slices.IndexFunc(groups.byNeed, func(g *groupEntry) bool { return g.groupDecl == d })
-		if i < 0 || groups.byNeed[i].cluster == nil {
-			continue
-		}
-		c := groups.byNeed[i].cluster
+	for _, g := range groups.clusters {
+		d, c := g.groupDecl, g.cluster
 		c.Hosts = nil
 		for _, h := range e.hosts.entries {
 			if slices.Contains(h.Groups, c.Name) {
@@ -120,10 +117,44 @@ func (e hostReader) clusters(groups *hostGroups) {
 		}
 		c.Roles = e.site.withTaken(c.Roles)
 		if c.Leader != "" && !slices.Contains(c.Hosts, c.Leader) && !e.hosts.incomplete {
-			e.wrongValue(d.cluster.leader, fmt.Errorf("%q is no member of the cluster %s", c.Leader, c.Name), diag.Choices(c.Hosts))
+			e.wrongLeader(d, c)
 		}
 		e.hosts.clusters = append(e.hosts.clusters, c)
 	}
+}
+
+// wrongLeader reports a leader that is no member: a descriptor's is one.
+func (e hostReader) wrongLeader(d *groupDecl, c *site.Cluster) {
+	hint := cmp.Or(diag.DidYouMean(c.Leader, c.Hosts), diag.Choices(c.Hosts))
+	if d.cluster.leader == nil {
+		e.errorAt(d.src, hint, "%q is no member of the cluster %s, which it leads by its descriptor", c.Leader, c.Name)
+		return
+	}
+	e.wrongValue(d.cluster.leader, fmt.Errorf("%q is no member of the cluster %s", c.Leader, c.Name), hint)
+}
+
+// externalClusters takes what inventories say of clusters: for one that the site declares, its leader; the others are clusters of the
+// site if they are to be present.
+func (e hostReader) externalClusters(declared []*groupEntry, external *externalHosts) []*groupEntry {
+	var out []*groupEntry
+	for _, c := range external.clusters {
+		i := slices.IndexFunc(declared, func(g *groupEntry) bool { return g.name == c.Name })
+		switch {
+		case i >= 0 && declared[i].cluster != nil:
+			if declared[i].groupDecl.cluster.leader == nil {
+				declared[i].cluster.Leader = c.Leader
+			}
+		case i < 0 && c.Deployed:
+			if e.site.name == "" {
+				e.list.Add(diag.Diagnostic{Summary: fmt.Sprintf("the cluster %q is deployed in a site without a name: its hosts could not tell whose members they are", c.Name),
+					Hint: `give the site a name: site { name = "NAME" }`, Range: c.Range})
+				continue
+			}
+			out = append(out, &groupEntry{groupDecl: &groupDecl{reach: reach{name: c.Name, src: hclRange(c.Range)}, cluster: &clusterDecl{}},
+				cluster: &site.Cluster{Name: c.Name, Leader: c.Leader, Range: c.Range}})
+		}
+	}
+	return out
 }
 
 // membership is what the host that is evaluated is told of its cluster; nil: it has joined none.

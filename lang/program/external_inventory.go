@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"slices"
 	"strings"
@@ -20,16 +21,22 @@ import (
 
 // inventoryDecl is inventory { … }.
 type inventoryDecl struct {
-	src              hcl2.Range
-	command, ansible *syntax.Attribute
+	src                       hcl2.Range
+	command, ansible, opendut *syntax.Attribute
 }
 
 func (d *decoder) inventory(b *syntax.Block) {
 	wrong := d.check(b.Body, d.shapes.Inventory, nil)
-	i := &inventoryDecl{b.Header, b.Body.Attribute("command"), b.Body.Attribute("ansible")}
-	if (i.command == nil) == (i.ansible == nil) {
+	i := &inventoryDecl{b.Header, b.Body.Attribute("command"), b.Body.Attribute("ansible"), b.Body.Attribute("opendut")}
+	given := 0
+	for _, a := range []*syntax.Attribute{i.command, i.ansible, i.opendut} {
+		if a != nil {
+			given++
+		}
+	}
+	if given != 1 {
 		if !wrong {
-			d.errorAt(b.Header, `give either ansible = "hosts.ini" or command = ["./inventory.py", "--list"]`, "an inventory needs ansible or command, and not both")
+			d.errorAt(b.Header, `give either ansible = "hosts.ini", command = ["./inventory.py", "--list"] or opendut = "lab.yml"`, "an inventory needs one of ansible, command and opendut")
 		}
 		return
 	}
@@ -79,9 +86,10 @@ func (c *inventoryCache) storeHosts(key hostsKey, h *cachedHosts) {
 }
 
 type inventoryResult struct {
-	hosts  []*externalHost
-	groups []string
-	list   diag.List
+	hosts    []*externalHost
+	groups   []string
+	clusters []inventory.Cluster
+	list     diag.List
 }
 
 // externalHost is a host of an inventory, with what it and its groups give to
@@ -94,9 +102,10 @@ type externalHost struct {
 // externalHosts are those of all inventories of a site. Where several tell of one host,
 // the last one counts.
 type externalHosts struct {
-	names  []string
-	byName map[string]*externalHost
-	groups []string
+	names    []string
+	byName   map[string]*externalHost
+	groups   []string
+	clusters []inventory.Cluster
 }
 
 // undeclaredNames gives the names of those that are not declared.
@@ -121,6 +130,7 @@ func (e hostReader) externalInventory() *externalHosts {
 		e.list.Add(found.list...)
 		failed = failed || found.list.HasErrors()
 		out.groups = append(out.groups, found.groups...)
+		out.clusters = append(out.clusters, found.clusters...)
 		for _, h := range found.hosts {
 			if first := out.byName[h.Name]; first != nil {
 				h = first.merge(h)
@@ -175,18 +185,10 @@ func (h *externalHost) merge(other *externalHost) *externalHost {
 // which is reported, or stays hidden.
 func (e hostReader) inventoryOf(d *inventoryDecl) *inventoryResult {
 	if d.ansible != nil {
-		name, ok := e.singleText(d.ansible, e.root)
-		if !ok {
-			return nil
-		}
-		at, err := e.parts.Files.Locate(".", name)
-		if err != nil {
-			e.wrongValue(d.ansible, err, "name a file of the site, or a directory")
-			return nil
-		}
-		return e.cachedResult("ansible\x00"+at, func() (*inventoryResult, bool) {
-			return inventoryResultOf(inventory.Read(e.site.dir.FS, at)), true
-		})
+		return e.inventoryFiles(d.ansible, inventory.Read)
+	}
+	if d.opendut != nil {
+		return e.inventoryFiles(d.opendut, inventory.ReadPeers)
 	}
 	v, ok := e.attribute(d.command, e.root)
 	if !ok {
@@ -209,6 +211,20 @@ func (e hostReader) inventoryOf(d *inventoryDecl) *inventoryResult {
 		return nil
 	}
 	return e.cachedResult("command\x00"+strings.Join(argv, "\x00"), func() (*inventoryResult, bool) { return e.runInventory(d, argv) })
+}
+
+// inventoryFiles reads an inventory that is a file of the site, or a folder.
+func (e hostReader) inventoryFiles(a *syntax.Attribute, read func(fs.FS, string) (*inventory.Inventory, diag.List)) *inventoryResult {
+	name, ok := e.singleText(a, e.root)
+	if !ok {
+		return nil
+	}
+	at, err := e.parts.Files.Locate(".", name)
+	if err != nil {
+		e.wrongValue(a, err, "name a file of the site, or a directory")
+		return nil
+	}
+	return e.cachedResult(a.Name+"\x00"+at, func() (*inventoryResult, bool) { return inventoryResultOf(read(e.site.dir.FS, at)), true })
 }
 
 // cachedResult gives the result of an inventory that was read before, or reads it. What is no final answer is not
@@ -255,7 +271,7 @@ func (e hostReader) runInventory(d *inventoryDecl, argv []string) (found *invent
 
 // inventoryResultOf gives values the form of the language.
 func inventoryResultOf(inv *inventory.Inventory, list diag.List) *inventoryResult {
-	out := &inventoryResult{groups: inv.Groups, list: list}
+	out := &inventoryResult{groups: inv.Groups, clusters: inv.Clusters, list: list}
 	for _, h := range inv.Hosts {
 		x := &externalHost{Host: h}
 		for _, l := range h.Levels {

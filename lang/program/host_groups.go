@@ -27,6 +27,7 @@ type groupEntry struct {
 
 // hostGroups are the groups of a site.
 type hostGroups struct {
+	clusters     []*groupEntry // in the order of declaration, those of inventories behind
 	byPrecedence []*groupEntry // lowest first
 	byNeed       []*groupEntry // each behind those that its pattern names
 }
@@ -52,7 +53,8 @@ func (e hostReader) groups(declared []*declaredHost, external *externalHosts) *h
 		e.evaluateCluster(g)
 		all = append(all, g)
 	}
-	return &hostGroups{byNeed: e.orderByNeed(all), byPrecedence: orderByPrecedence(all)}
+	all = append(all, e.externalClusters(all, external)...)
+	return &hostGroups{clusters: slices.DeleteFunc(slices.Clone(all), func(g *groupEntry) bool { return g.cluster == nil }), byNeed: e.orderByNeed(all), byPrecedence: orderByPrecedence(all)}
 }
 
 // hostNames gives all hosts of the site by their names alone.

@@ -40,7 +40,7 @@ func (l *linker) inventory() {
 		link(hostScope("a "+g.kind()), &g.reach, more...)
 	}
 	for _, i := range l.site.inventories {
-		l.attributes(scope{valuesOf: "an inventory"}, i.command, i.ansible)
+		l.attributes(scope{valuesOf: "an inventory"}, i.command, i.ansible, i.opendut)
 	}
 	if r := l.site.rollout; r != nil {
 		s := hostScope("a rollout")

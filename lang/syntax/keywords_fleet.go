@@ -4,9 +4,10 @@ package syntax
 func fleetKeywords() []KeywordDoc {
 	return []KeywordDoc{
 		{Name: "inventory", Usage: "inventory { … }",
-			Doc: "More hosts and groups, from an inventory of Ansible or from a program that prints them. There may be several such blocks. They join the hosts and groups that are declared: what the site itself says about one counts.",
+			Doc: "More hosts and groups, from an inventory of Ansible, from descriptors of openDuT, or from a program that prints them. There may be several such blocks. They join the hosts and groups that are declared: what the site itself says about one counts.",
 			Attributes: []AttributeDoc{
 				{"ansible", "string", "An inventory of Ansible in the site: a file in INI, YAML or JSON, or a directory of such files, with group_vars and host_vars beside it."},
+				{"opendut", "string", "Descriptors of openDuT in the site: a file in YAML or JSON, or a directory of such files. Peers are hosts, and clusters are clusters."},
 				{"command", "list of strings", "A program and its arguments, run in the site's directory. It prints hosts and groups in JSON: those of Ansible's inventory programs, or {\"hosts\": {NAME: {…}}, \"groups\": {NAME: {\"hosts\": […]}}}."}},
 			Files: map[string]string{"hosts.ini": "[web]\nweb1 ansible_host=192.0.2.1\n"},
 			Example: `inventory {

@@ -89,7 +89,7 @@ func NewShapes(registry *states.Registry) *Shapes {
 		Blocks:     s.HostGroup.Blocks, Either: s.HostGroup.Either}
 	s.Window = &Shape{What: "a window", Attributes: []string{"days", "hours", "timezone"}}
 	s.Telemetry = &Shape{What: "telemetry", Attributes: []string{"otlp"}}
-	s.Inventory = &Shape{What: "an inventory", Attributes: []string{"ansible", "command"}}
+	s.Inventory = &Shape{What: "an inventory", Attributes: []string{"ansible", "command", "opendut"}}
 	s.Rollout = &Shape{What: "a rollout", Attributes: []string{"batch", "max_failures", "order", "pause"}, Blocks: map[string]int{"stage": 1, "before_each": 0, "after_each": 0}}
 	s.Stage = &Shape{What: "a stage", Attributes: []string{"batch", "hosts", "max_failures"}, Blocks: map[string]int{"before_each": 0, "after_each": 0}}
 	s.Hook = &Shape{What: "a hook", Attributes: []string{"hosts", "params", "state"}, Refs: []string{"state"}}
