@@ -41,10 +41,15 @@ type directories struct {
 	custom      map[string]customModule
 	broken      []string // the custom modules that have mistakes
 	moduleFiles []ModuleFiles
+	named       map[string]map[string]*collection // by the directory that names them, and their names there
+	collected   map[string]*collection            // the modules of collections, by their directories
+	// collectionRoots are the directories that are collections.
+	collectionRoots []string
 }
 
 func newDirectories(site fs.FS, o Options) *directories {
-	return &directories{site: site, options: o, directories: map[string]*program.Directory{}, places: map[string]fs.FileInfo{}, sources: map[string][]byte{}, custom: map[string]customModule{}}
+	return &directories{site: site, options: o, directories: map[string]*program.Directory{}, places: map[string]fs.FileInfo{}, sources: map[string][]byte{}, custom: map[string]customModule{},
+		named: map[string]map[string]*collection{}, collected: map[string]*collection{}}
 }
 
 // Open opens a file of the site or of a component.
@@ -165,7 +170,7 @@ func (d *directories) components() []string {
 // that name. The list says what cannot be read.
 func (d *directories) read(files fs.FS, name string, only []string) (*program.Directory, diag.List) {
 	out := &program.Directory{Name: name, FS: files}
-	out.Registry, out.Problems = d.modules(files, name)
+	own, problems := d.modules(files, name)
 	names, list := sourceNames(files, only)
 	var scripts []star.Source
 	reader := expr.NewFilesOf(files, name)
@@ -187,8 +192,14 @@ func (d *directories) read(files fs.FS, name string, only []string) (*program.Di
 			out.Sources = append(out.Sources, program.Source{Name: full, Data: data})
 		}
 	}
+	collections := d.collections(name, out.Sources, scripts)
+	d.mu.Lock()
+	d.named[name] = collections
+	d.mu.Unlock()
+	registry, more := d.registryOf(name, own, collections)
+	out.Registry, out.Problems = registry, append(problems, more...)
 	options := star.Options{Registry: out.Registry, Site: files, Dir: name,
-		Std: d.options.Standard, MaxNesting: d.options.MaxNesting, MaxSteps: d.options.MaxSteps}
+		Std: d.options.Standard, Collections: d.libraries(collections), MaxNesting: d.options.MaxNesting, MaxSteps: d.options.MaxSteps}
 	out.Library, _ = star.Parse(nil, options) // of nothing
 	if len(scripts) > 0 {
 		parsed, found := star.Parse(scripts, options)
@@ -217,7 +228,7 @@ func (d *directories) storeTexts(scripts *star.Scripts) {
 // component finds the directory that a source in another one names. The error
 // has a hint.
 func (d *directories) component(from, source string) (*program.Directory, error) {
-	name, err := nameOf(from, source)
+	name, err := d.sourceOf(from, source)
 	if err != nil {
 		return nil, err
 	}

@@ -24,7 +24,7 @@ func Load(site fs.FS, o Options) (*Site, diag.List) {
 	s := &Site{files: files}
 	dir, list := files.read(site, ".", o.Files)
 	s.list = list
-	s.options = program.Options{Registry: o.Registry, All: files, Open: files.component, MaxNesting: o.MaxNesting, Parse: hcl.Parse}
+	s.options = program.Options{Registry: o.Registry, All: files, Open: files.component, Collection: files.checkCollection, MaxNesting: o.MaxNesting, Parse: hcl.Parse}
 	p, found := program.Parse(dir, s.options)
 	s.program = p
 	s.broken = list.HasErrors() || p.Broken()

@@ -18,11 +18,10 @@ type customModule struct {
 	file   string
 }
 
-// modules loads the modules of a directory, and gives the registry of what its
-// sources may use: the program's modules and its own. A run knows modules by
+// modules loads the modules of a directory. A run knows modules by
 // their names alone, so that two directories may have one of the same name only
 // where it is the same.
-func (d *directories) modules(files fs.FS, name string) (*states.Registry, diag.List) {
+func (d *directories) modules(files fs.FS, name string) ([]*states.Module, diag.List) {
 	set, list := custom.Load(files, custom.Dir, custom.Options{Registry: d.options.Registry, Name: name})
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -55,7 +54,7 @@ func (d *directories) modules(files fs.FS, name string) (*states.Registry, diag.
 		}
 		own = append(own, m)
 	}
-	return d.options.Registry.With(own...), list
+	return own, list
 }
 
 // registry holds the program's modules, and those of all directories.

@@ -35,6 +35,8 @@ func (d *decoder) contents(b *syntax.Body, file string) {
 			d.group(sub)
 		case "cluster":
 			d.cluster(sub)
+		case "collection":
+			d.collection(sub)
 		case "rollout":
 			d.rollout(sub)
 		case "inventory":

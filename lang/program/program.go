@@ -47,6 +47,9 @@ type Options struct {
 	// Open finds the directory of a component, by the source that a file in
 	// another directory names. Nil: there are no components.
 	Open func(from, source string) (*Directory, error)
+	// Collection tells what is wrong with a collection that a directory names, and with which of its modules, if that is it. Nil: there
+	// are no collections.
+	Collection func(from, name string) (module string, err error)
 	// Parse reads a file in one of the languages without a program: HCL.
 	Parse      Parser
 	MaxNesting int // 0: expr.DefaultMaxNesting
@@ -86,6 +89,7 @@ type Program struct {
 	hostVariables map[string]hcl2.Range
 	moved         []movedDecl
 	libraries     map[string]*library // blocks "functions"
+	collections   map[string]hcl2.Range
 
 	name          string
 	prune         bool

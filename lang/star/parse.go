@@ -64,15 +64,15 @@ func earlyWords() []string {
 const stdPrefix = "std:"
 
 // file parses a script once. Its name is that in its directory.
-func (p *parser) file(rel string, src []byte, std bool) *file {
+func (p *parser) file(rel string, src []byte, in *shelf) *file {
 	name := path.Join(p.options.Dir, rel)
-	if std {
-		name = stdPrefix + rel
+	if in != nil {
+		name = in.fileName(rel)
 	}
 	if f := p.files[name]; f != nil {
 		return f
 	}
-	f := &file{name: name, rel: rel, std: std, src: src, calls: map[point]*starsyntax.CallExpr{}, loads: map[string]*file{}}
+	f := &file{name: name, rel: rel, shelf: in, src: src, calls: map[point]*starsyntax.CallExpr{}, loads: map[string]*file{}}
 	f.lines = diag.LineStarts(src)
 	p.files[name] = f
 	if err := expr.CheckUTF8(name, src); err != nil {
@@ -139,19 +139,23 @@ func (p *parser) loads(f *file, tree *starsyntax.File) {
 
 // load finds and parses the file that another names.
 func (p *parser) load(from *file, name string) (*file, error) {
-	const hint = `write load("./lib.star", "name") for a file beside this one, or load("std/NAME.star", "name")`
-	switch rest, std := strings.CutPrefix(name, "std/"); {
+	const hint = `write load("./lib.star", "name") for a file beside this one, load("std/NAME.star", "name"), or load("COLLECTION/NAME.star", "name")`
+	first, rest, _ := strings.Cut(name, "/")
+	library, isCollection := p.options.Collections[first]
+	switch {
 	case name == "" || strings.ContainsRune(name, 0):
 		return nil, &diag.HintError{Message: fmt.Sprintf("%q is no file that could be loaded", name), Hint: hint}
 	case !IsSource(name):
 		return nil, &diag.HintError{Message: fmt.Sprintf("only files named *.star can be loaded, not %q", name), Hint: hint}
-	case std:
-		return p.loadStd(rest)
+	case first == "std":
+		return p.take(&shelf{word: "std", files: p.options.Std}, rest)
+	case isCollection && from.shelf == nil:
+		return p.take(&shelf{word: first, dir: library.Dir, files: library.Files}, rest)
 	case !strings.HasPrefix(name, "./") && !strings.HasPrefix(name, "../") && !path.IsAbs(name):
 		return nil, &diag.HintError{Message: fmt.Sprintf("%q names no place", name), Hint: hint}
 	}
-	if from.std {
-		return p.loadStd(path.Join(path.Dir(from.rel), name))
+	if from.shelf != nil {
+		return p.take(from.shelf, path.Join(path.Dir(from.rel), name))
 	}
 	at, err := p.site.Locate(path.Dir(from.rel), name)
 	if err != nil {
@@ -163,23 +167,42 @@ func (p *parser) load(from *file, name string) (*file, error) {
 			return nil, err
 		}
 	}
-	return p.file(at, data, false), nil
+	return p.file(at, data, nil), nil
 }
 
-func (p *parser) loadStd(name string) (*file, error) {
-	missing := &diag.HintError{Message: fmt.Sprintf("there is no file %q", "std/"+name),
+// shelf is where files lie that are loaded by a word: those of the program, or of a collection.
+type shelf struct {
+	word  string
+	dir   string // in messages; empty: they are part of the program
+	files fs.FS  // nil: there are none
+}
+
+// fileName is how a file is called in messages.
+func (s *shelf) fileName(rel string) string {
+	if s.dir == "" {
+		return stdPrefix + rel
+	}
+	return path.Join(s.dir, rel)
+}
+
+// take loads a file of a shelf.
+func (p *parser) take(in *shelf, name string) (*file, error) {
+	missing := &diag.HintError{Message: fmt.Sprintf("there is no file %q", in.word+"/"+name),
 		Hint: "the program's own files are listed by tenet doc; a file of the site is named \"./lib.star\""}
-	if p.options.Std == nil || !fs.ValidPath(name) {
+	if in.dir != "" {
+		missing.Hint = "look into the directory of the collection"
+	}
+	if in.files == nil || !fs.ValidPath(name) {
 		return nil, missing
 	}
-	data, err := fs.ReadFile(p.options.Std, name)
+	data, err := fs.ReadFile(in.files, name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, missing
 	}
 	if err != nil {
 		return nil, err
 	}
-	return p.file(name, data, true), nil
+	return p.file(name, data, in), nil
 }
 
 // pos gives a place in the file in the HCL library's form.

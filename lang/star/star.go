@@ -36,12 +36,20 @@ type Options struct {
 	Site fs.FS
 	// Std is where load("std/…") finds its files; nil: there are none.
 	Std fs.FS
+	// Collections are where load("NAME/…") finds its files, by that name.
+	Collections map[string]Library
 	// Dir is the name of that directory in messages; "": ".".
 	Dir string
 	// MaxNesting is how deep a source may nest; 0: expr.DefaultMaxNesting.
 	MaxNesting int
 	// MaxSteps ends scripts that run for too long; 0: DefaultMaxSteps.
 	MaxSteps uint64
+}
+
+// Library is a folder of files that scripts load by its name.
+type Library struct {
+	Dir   string // its name in messages
+	Files fs.FS
 }
 
 // Source is the text of a script.
@@ -82,7 +90,7 @@ func Parse(sources []Source, o Options) (*Scripts, diag.List) {
 	}
 	s := &Scripts{options: o, files: p.files}
 	for _, src := range sources {
-		f := p.file(src.Name, src.Data, false)
+		f := p.file(src.Name, src.Data, nil)
 		f.root = true
 		s.roots = append(s.roots, f)
 	}
@@ -119,7 +127,7 @@ func (s *Scripts) Texts() map[string][]byte {
 type file struct {
 	name  string // in messages
 	rel   string // in its directory
-	std   bool   // it is part of the program
+	shelf *shelf // nil: it is one of the directory
 	src   []byte
 	lines []int // where each line begins
 	root  bool  // it is one of the sources, not only loaded

@@ -25,7 +25,7 @@ type word func(r *run, c *call, args starlark.Tuple, kwargs []starlark.Tuple) (s
 func words() map[string]word {
 	return map[string]word{
 		"state": declareState("state"), "handler": declareState("handler"), "run": declareRun, "rule": declareRule, "block": declareBlock, "component": declareComponent,
-		"role": declareRole, "host_group": labelledBlock("host_group"), "cluster": labelledBlock("cluster"), "inventory": unlabelledBlock("inventory"), "telemetry": unlabelledBlock("telemetry"),
+		"role": declareRole, "host_group": labelledBlock("host_group"), "cluster": labelledBlock("cluster"), "collection": labelledBlock("collection"), "inventory": unlabelledBlock("inventory"), "telemetry": unlabelledBlock("telemetry"),
 		"rollout": declareRollout, "output": declareOutput, "moved": declareMoved,
 		"variable": declareVariable, "site": describeSite, "ref": makeRef,
 	}

@@ -321,6 +321,7 @@ host_group "web" {
 }
 `},
 		clusterKeyword(group),
+		collectionKeyword(),
 		{Name: "role", Usage: `role "NAME" { … }`,
 			Doc: "Variables, states, parts and components that a host gets by name, through itself or a group. What stands in it is written as at top level. Several roles may declare the same name, as long as no host has two of them.",
 			Attributes: []AttributeDoc{

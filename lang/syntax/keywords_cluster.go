@@ -29,3 +29,20 @@ role "bench" {
 }
 `}
 }
+
+func collectionKeyword() KeywordDoc {
+	return KeywordDoc{Name: "collection", Usage: `collection "NAME" { … }`,
+		Doc: "A directory with components, modules, schemas and data, by a name. At top level of a site or a component, written out: it is known before anything else. A component has the source \"NAME/DIR\", and a script loads \"NAME/FILE.star\".",
+		Attributes: []AttributeDoc{
+			{"source", "string", "The directory: \"./DIR\" or \"../DIR\", from the directory of the file."},
+			{"modules", "list of strings", "Its modules that the files of this directory may use. What lies in the collection may use all of them."}},
+		Files: map[string]string{"collections/net/vlan/main.hcl": "file \"/etc/vlan\" {\n  content = \"10\"\n}\n"},
+		Example: `collection "net" {
+  source = "./collections/net"
+}
+
+component "vlan" {
+  source = "net/vlan"
+}
+`}
+}

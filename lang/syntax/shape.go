@@ -26,14 +26,14 @@ func (s *Shape) Word() string {
 
 // Shapes are the kinds of bodies of the language.
 type Shapes struct {
-	Root, State, Handler, Run, Block, Inner, Part, TopPart              *Shape
-	Site, Variable, Validation, Locals, Data, Param, Guard              *Shape
-	Retry, Confirm                                                      *Shape
-	Component, Role, Host, HostGroup, Cluster, Output, Moved, Functions *Shape
-	Inventory, Rollout, Stage, Hook, Window, Reconcile                  *Shape
-	Telemetry, Rule                                                     *Shape
-	Options                                                             map[string]*expr.Option
-	Registry                                                            *states.Registry
+	Root, State, Handler, Run, Block, Inner, Part, TopPart                          *Shape
+	Site, Variable, Validation, Locals, Data, Param, Guard                          *Shape
+	Retry, Confirm                                                                  *Shape
+	Component, Role, Host, HostGroup, Cluster, Collection, Output, Moved, Functions *Shape
+	Inventory, Rollout, Stage, Hook, Window, Reconcile                              *Shape
+	Telemetry, Rule                                                                 *Shape
+	Options                                                                         map[string]*expr.Option
+	Registry                                                                        *states.Registry
 }
 
 // NewShapes makes the shapes, with the modules of the registry.
@@ -84,6 +84,7 @@ func NewShapes(registry *states.Registry) *Shapes {
 	s.HostGroup = &Shape{What: "a host group",
 		Attributes: []string{"become", "become_method", "executor", "hosts", "labels", "port", "priority", "reconcile", "roles", "runner_cache", "ssh_options", "user", "vars", "window"},
 		Blocks:     map[string]int{"window": 0, "reconcile": 0}, Either: []string{"window", "reconcile"}}
+	s.Collection = &Shape{What: "a collection", Attributes: []string{"modules", "source"}}
 	s.Cluster = &Shape{What: "a cluster",
 		Attributes: slices.Sorted(slices.Values(append([]string{"ensure", "leader", "together"}, s.HostGroup.Attributes...))),
 		Blocks:     s.HostGroup.Blocks, Either: s.HostGroup.Either}
@@ -98,7 +99,7 @@ func NewShapes(registry *states.Registry) *Shapes {
 	s.Inner = &Shape{What: "a block's rescue or always", Parts: true, Blocks: map[string]int{"state": 1, "handler": 1, "run": 1, "block": 1, "component": 1}}
 	s.Root = &Shape{What: "a site", Parts: true,
 		Blocks: map[string]int{"site": 0, "variable": 1, "locals": 0, "data": 1, "rule": 1, "state": 1, "handler": 1, "run": 1, "block": 1, "component": 1,
-			"role": 1, "host": 1, "host_group": 1, "cluster": 1, "inventory": 0, "rollout": 0, "telemetry": 0, "output": 1, "moved": 0, "functions": 1}}
+			"role": 1, "host": 1, "host_group": 1, "cluster": 1, "collection": 1, "inventory": 0, "rollout": 0, "telemetry": 0, "output": 1, "moved": 0, "functions": 1}}
 	s.Role = &Shape{What: "a role", Parts: true, Attributes: []string{"roles", "vars"},
 		Blocks: map[string]int{"variable": 1, "locals": 0, "data": 1, "rule": 1, "state": 1, "handler": 1, "run": 1, "block": 1, "component": 1, "output": 1}}
 	return s
@@ -172,6 +173,8 @@ func (s *Shapes) BlockOf(in *Shape, word string) (inside *Shape, labels int) {
 		inside = s.Host
 	case "host_group":
 		inside = s.HostGroup
+	case "collection":
+		inside = s.Collection
 	case "cluster":
 		inside = s.Cluster
 	case "reconcile":
