@@ -26,6 +26,7 @@ import (
 type collection struct {
 	dir     string // its name in Site.Files; empty: it cannot be had
 	err     error  // why
+	files   fs.FS
 	modules []*states.Module
 	chosen  []string // modules that files of the directory may use
 	list    diag.List
@@ -92,7 +93,7 @@ func (d *directories) collectionModules(files fs.FS, name string) ([]*states.Mod
 	modules, list := d.modules(files, name)
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.collected[name] = &collection{modules: modules, list: list}
+	d.collected[name] = &collection{files: files, modules: modules, list: list}
 	return modules, list
 }
 

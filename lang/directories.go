@@ -111,10 +111,13 @@ func (d *directories) OpenFile(name string) (io.ReadCloser, error) {
 func (d *directories) find(op, name string) (fs.FS, string, error) {
 	for dir := path.Dir(name); strings.HasPrefix(name, "@") && dir != "."; dir = path.Dir(dir) {
 		d.mu.Lock()
-		in := d.directories[dir]
+		in, collected := d.directories[dir], d.collected[dir]
 		d.mu.Unlock()
-		if in != nil {
+		switch {
+		case in != nil:
 			return in.FS, strings.TrimPrefix(name, dir+"/"), nil
+		case collected != nil:
+			return collected.files, strings.TrimPrefix(name, dir+"/"), nil
 		}
 	}
 	if first, _, _ := strings.Cut(name, "/"); first == standardName || first == parentName {
