@@ -205,6 +205,9 @@ func (f *Folder) settled() (*Ledger, error) {
 	}
 	last.LockedError = LockedError{PID: os.Getpid(), Since: time.Now().UTC(), Command: "cleaning up"}
 	if l, err = f.prepare(lock, &last); err == nil {
+		_, err = f.settleSequence() // before a run is removed
+	}
+	if err == nil {
 		err = f.recordManaged()
 	}
 	return l, Join(err, last.release(lock))

@@ -9,6 +9,7 @@
 //	withdrawn/         executions that are not to be begun any more
 //	managed.json       what is known of managed/ without reading it: a cache
 //	managed/           what each site has created on this machine
+//	sequence.json      which numbers the events of runs have among all of the folder
 //	sensitive.json     which attributes have had sensitive values
 //	runs/ID/           ID is a counter and a random part: it sorts by order of
 //	                   runs, whatever the clock does

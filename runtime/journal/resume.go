@@ -89,6 +89,10 @@ func (f *Folder) goOn(lock *file, last holder, id string, m Meta) (*Run, error) 
 	if err != nil {
 		return nil, err
 	}
+	sequence, err := f.settleSequence()
+	if err != nil {
+		return nil, err
+	}
 	status, err := f.resumable(id)
 	if err != nil {
 		return nil, err
@@ -127,6 +131,9 @@ func (f *Folder) goOn(lock *file, last holder, id string, m Meta) (*Run, error) 
 		s.Resumptions = append(s.Resumptions, Resumption{m.Execution, resumed.Last})
 	}
 	if err := r.writeStatus(); err != nil {
+		return nil, err
+	}
+	if err := r.beginStretch(sequence, resumed.Last); err != nil {
 		return nil, err
 	}
 	return r, r.openEvents(0)
@@ -251,6 +258,9 @@ func (r *Run) Pause(e End) error {
 	s := &r.status
 	s.State, s.Counts, s.Paused = Rebooting, &e.Counts, time.Now().UTC()
 	if err := r.sync(); err != nil {
+		return err
+	}
+	if err := r.endStretch(true); err != nil {
 		return err
 	}
 	if err := r.writeStatus(); err != nil {

@@ -90,6 +90,9 @@ type Run struct {
 	settled   []string            // parts that have ended as they wanted to
 
 	resumed *Resumed // nil: the run begins here
+
+	sequence *sequence // of which this process writes the last stretch
+	last     int64     // the number of the last event
 }
 
 // Start takes the lock, takes note of how runs have ended whose process has died,
@@ -133,6 +136,10 @@ func (f *Folder) begin(lock *file, last holder, m Meta) (*Run, error) {
 	if err != nil {
 		return nil, err
 	}
+	sequence, err := f.settleSequence()
+	if err != nil {
+		return nil, err
+	}
 	id, err := f.nextID(last.Run, past.Through)
 	if err != nil {
 		return nil, err
@@ -158,6 +165,9 @@ func (f *Folder) begin(lock *file, last holder, m Meta) (*Run, error) {
 	err = f.disk.mkdir(f.path(id, "output"))
 	if err == nil {
 		err = r.writeStatus()
+	}
+	if err == nil {
+		err = r.beginStretch(sequence, 0)
 	}
 	if err == nil {
 		err = r.openEvents(os.O_CREATE | os.O_EXCL)
@@ -214,6 +224,7 @@ func (r *Run) Append(e states.Event) error {
 			_, r.failed = r.out.Write(line)
 		}
 		if r.failed == nil {
+			r.last = e.Seq
 			r.replay.Add(&e)
 			r.managed.Add(&e)
 			r.settles(&e)
@@ -299,6 +310,9 @@ func (r *Run) Finish(e End) error {
 			errs = append(errs, <-r.saved)
 		}
 		errs = append(errs, r.failed, r.out.Flush())
+	}
+	if Join(errs...) == nil {
+		errs = append(errs, r.endStretch(e.Changed))
 	}
 	s := &r.status
 	s.State, s.Counts, s.Report, s.Ended = e.State, &e.Counts, e.Report, time.Now().UTC()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"iter"
 
+	"github.com/tenetcm/tenet/runtime/journal"
 	"github.com/tenetcm/tenet/states"
 )
 
@@ -26,6 +27,30 @@ func (r *Runner) Events(ctx context.Context, id string, after int64, follow bool
 				continue
 			}
 			if !yield(ev, err) {
+				return
+			}
+		}
+	}
+}
+
+// Stream gives the events of all runs of this machine after a number, in order. With follow it waits for more until the context ends, also for the
+// first one.
+func (r *Runner) Stream(ctx context.Context, since journal.Since, follow bool) iter.Seq2[journal.Entry, error] {
+	return func(yield func(journal.Entry, error) bool) {
+		open := r.existingFolder
+		if follow { // it is made, to be looked at
+			open = r.open
+		}
+		folder, err := open()
+		if err != nil {
+			yield(journal.Entry{}, err)
+			return
+		}
+		if folder == nil {
+			return
+		}
+		for e, err := range folder.Stream(ctx, since, follow) {
+			if !yield(e, err) {
 				return
 			}
 		}
