@@ -221,17 +221,21 @@ const (
 // An apply that starts beside it may take the temporary file for one that was
 // left: then it begins anew.
 func (d disk) replace(path string, data []byte, durable bool) error {
+	return d.replaceFrom(filepath.Dir(path), path, data, durable)
+}
+
+// replaceFrom is replace with the temporary file in another directory.
+func (d disk) replaceFrom(dir, path string, data []byte, durable bool) error {
 	for try := 1; ; try++ {
-		if err := d.tryReplace(path, data, durable); !errors.Is(err, fs.ErrNotExist) || try == 5 {
+		if err := d.tryReplace(dir, path, data, durable); !errors.Is(err, fs.ErrNotExist) || try == 5 {
 			return err
 		}
 	}
 }
 
-func (d disk) tryReplace(path string, data []byte, durable bool) error {
+func (d disk) tryReplace(dir, path string, data []byte, durable bool) error {
 	random := make([]byte, tempRandom)
 	rand.Read(random)
-	dir := filepath.Dir(path)
 	temp := filepath.Join(dir, tempPrefix+hex.EncodeToString(random))
 	err := d.write(temp, data, os.O_EXCL)
 	if err == nil && durable {
@@ -247,7 +251,7 @@ func (d disk) tryReplace(path string, data []byte, durable bool) error {
 		return err
 	}
 	if durable {
-		return d.sync(dir)
+		return d.sync(filepath.Dir(path))
 	}
 	return nil
 }

@@ -223,3 +223,43 @@ func TestWithdrawnRunKeepsNoSecrets(t *testing.T) {
 		}
 	}
 }
+
+// Whenever a run dies as it forgets the secrets of an earlier one, no temporary file stays in that one's folder, at which nobody looks again.
+func TestDyingAsSecretsAreForgottenLeavesNothing(t *testing.T) {
+	dead := errors.New("this process is dead")
+	for at := 1; ; at++ {
+		dir := t.TempDir()
+		finish(t, begin(t, open(t, dir), secretRun()), journal.End{State: journal.Interrupted})
+		count, ends := 0, false
+		f, err := journal.OpenWith(dir, journal.Options{Intercept: func(op journal.Op) error {
+			if !ends {
+				return nil
+			}
+			if count++; count == at && op.Kind == journal.OpWrite {
+				return &journal.Torn{N: len(op.Data) / 2, Err: dead}
+			}
+			if count >= at {
+				return dead
+			}
+			return nil
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := begin(t, f, secretRun())
+		ends = true
+		if err := r.Finish(journal.End{State: journal.Done}); err == nil {
+			return
+		}
+		ends = false
+		finish(t, begin(t, open(t, dir), secretRun()), journal.End{State: journal.Done})
+		if err := filepath.WalkDir(dir, func(path string, _ os.DirEntry, err error) error {
+			if err == nil && strings.HasPrefix(filepath.Base(path), ".tenet-") {
+				t.Errorf("after operation %d of the end, %s is there", at, path)
+			}
+			return err
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

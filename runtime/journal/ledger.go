@@ -85,14 +85,11 @@ func (r *Replay) Add(ev *states.Event) {
 	switch ev.Type {
 	case states.EventRun:
 		r.boot = ev.Boot
-		// The run's status may be lost, or damaged: the events have a digest each.
-		if site := Identity(ev.Site, ev.Origin); site != "" && site != r.site {
-			r.site = site
-			r.Ledger.adopt(site)
-		}
+		r.isOf(ev)
 	case states.EventResume:
 		r.settle() // what the process before had begun
 		r.boot = ev.Boot
+		r.isOf(ev) // a loss of power may have taken all that the process before has written
 	case states.EventBegin:
 		begun := *ev // the caller's own is not kept, so that most events need no memory
 		r.begun[ev.Address] = &begun
@@ -123,6 +120,17 @@ func (r *Replay) Add(ev *states.Event) {
 	case states.EventRestored: // which is a change, too
 		r.owes(ev.Address, ev, states.Changed)
 	}
+}
+
+// isOf takes the site from the first event of a process: the run's status may be lost, or damaged, and the events have a digest each.
+// Resumptions of older versions name the place alone.
+func (r *Replay) isOf(ev *states.Event) {
+	site := Identity(ev.Site, ev.Origin)
+	if site == "" || site == r.site || ev.Type == states.EventResume && ev.Site == "" && r.site != "" {
+		return
+	}
+	r.site = site
+	r.Ledger.adopt(site)
 }
 
 // End takes note that no more events will come: what is begun is unknown, and

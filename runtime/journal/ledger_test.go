@@ -188,3 +188,25 @@ func TestCalledWhileItRuns(t *testing.T) {
 	}
 	same(t, "owed", r.Ledger, "web owes state.h to file.a, changed")
 }
+
+// A loss of power can take a run's status, and all that its first process has written: that which went on with it names the site.
+func TestResumptionNamesItsSite(t *testing.T) {
+	for name, first := range map[string]states.Event{
+		"web":       {Type: states.EventResume, Site: "web", Origin: "/srv/site"},
+		"/srv/site": {Type: states.EventResume, Origin: "/srv/site"},
+	} {
+		r := journal.NewReplay(&journal.Ledger{}, "", "00000001-abcdef")
+		r.Add(&first)
+		r.Add(&states.Event{Type: states.EventPart, Address: "file.a", Outcome: states.Changed, Owes: []string{"state.h"}})
+		r.End()
+		if d := r.Ledger.Debts; len(d) != 1 || d[0].Site != name {
+			t.Errorf("owed of %s: %+v", name, d)
+		}
+	}
+	r := journal.NewReplay(&journal.Ledger{}, "web", "00000001-abcdef")
+	r.Add(&states.Event{Type: states.EventResume, Origin: "/srv/site"}) // of an older version
+	r.Add(&states.Event{Type: states.EventPart, Address: "file.a", Outcome: states.Changed, Owes: []string{"state.h"}})
+	if d := r.Ledger.Debts; len(d) != 1 || d[0].Site != "web" {
+		t.Errorf("owed: %+v", d)
+	}
+}

@@ -9,6 +9,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 
 	"github.com/tenetcm/tenet/states"
 )
@@ -196,7 +197,8 @@ func (r *Run) forget(own bool) error {
 		errs = append(errs, r.folder.disk.remove(r.folder.path(id, outputsFile)))
 		err := r.folder.forget(id, &s)
 		if err == nil && unread == nil && s.Run == id {
-			err = r.folder.writeStatus(&s)
+			// Nobody looks into the folder of a run that has ended for what a dead process has left there.
+			err = r.folder.writeStatus(&s, filepath.Join(r.folder.dir, "runs"))
 		}
 		errs = append(errs, err)
 	}

@@ -358,14 +358,17 @@ func (r *Run) Abandon() error {
 
 var errAbandoned = errors.New("the run was abandoned")
 
-func (r *Run) writeStatus() error { return r.folder.writeStatus(&r.status) }
+func (r *Run) writeStatus() error {
+	return r.folder.writeStatus(&r.status, r.folder.path(r.ID()))
+}
 
-func (f *Folder) writeStatus(s *Status) error {
+// writeStatus writes the status of a run, by way of a temporary file in a directory.
+func (f *Folder) writeStatus(s *Status, dir string) error {
 	data, err := json.Marshal(s)
 	if err != nil {
 		return err
 	}
-	return f.disk.replace(f.path(s.Run, "status.json"), append(data, '\n'), false)
+	return f.disk.replaceFrom(dir, f.path(s.Run, "status.json"), append(data, '\n'), false)
 }
 
 // close closes what the run writes to.
