@@ -54,6 +54,7 @@ type ruleKind struct {
 	commands  bool // act by commands, and not by files
 	replaces  bool // delete and create in place of an update
 	parallel  bool
+	purges    bool // what it finds
 }
 
 func (k ruleKind) site(n network) string {
@@ -78,8 +79,9 @@ func (k ruleKind) site(n network) string {
 	text := "site {\n name = \"crash\"\n}\ndata \"network\" {\n value = " + n.document() + "\n}\n" +
 		set("switch", ofSwitch, `"up"`) + set("vlan", ofVLAN, "param.node.name") + unset("no_switch", ofSwitch) + unset("no_vlan", ofVLAN) + logs("h", "")
 	if k.retrieves {
+		retrieve = fmt.Sprintf("purge = %t\n", k.purges)
 		text += "state \"show\" {\n command \"show\" {\n argv = [\"show\"]\n plan = true\n }\n}\n"
-		retrieve = "retrieve = jsondecode(state.show.command.show.stdout)\n"
+		retrieve += "retrieve = jsondecode(state.show.command.show.stdout)\n"
 	}
 	return text + fmt.Sprintf(`
 	rule "switch" {
@@ -99,8 +101,9 @@ func (k ruleKind) site(n network) string {
 		delete   = state.no_vlan
 		notify   = [state.h]
 		parallel = %[1]t
+		purge    = %[4]t
 	}
-	`, k.parallel, retrieve, update)
+	`, k.parallel, retrieve, update, k.retrieves && k.purges)
 }
 
 // show answers what is there, in the shape of the document.
@@ -159,7 +162,7 @@ func TestRulesAnyEnd(t *testing.T) {
 	rapidtest.For(t, "60")
 	rapid.Check(t, func(t *rapid.T) {
 		k := ruleKind{retrieves: rapid.Bool().Draw(t, "retrieves"), commands: rapid.Bool().Draw(t, "commands"), replaces: rapid.Bool().Draw(t, "replaces"),
-			parallel: rapid.Bool().Draw(t, "parallel")}
+			parallel: rapid.Bool().Draw(t, "parallel"), purges: rapid.Bool().Draw(t, "purges")}
 		before, after := drawNetwork(t, "before"), drawNetwork(t, "after")
 		s := &crashSite{name: "rules", text: k.site(before), edited: true, then: k.site(after), rules: []rule{{deed: "/vlan/", handler: "h"}},
 			files: map[string]string{"/sw/.keep": "", "/vlan/.keep": ""}}
@@ -173,12 +176,12 @@ func TestRulesAnyEnd(t *testing.T) {
 			t.Fatalf("after the first apply %v\n%s", err, w.story())
 		}
 		w.run = s.edit
+		if k.retrieves && k.purges {
+			w.meddle(t)
+		}
 		var ops []string
 		for i := range rapid.IntRange(0, 3).Draw(t, "processes") {
 			f := drawFate(t)
-			if f.how == halts { // what the journal leaves half done is looked at elsewhere
-				f.how = dies
-			}
 			if rapid.Bool().Draw(t, "resumes") {
 				_, _ = w.resume(f) // the last one tells
 			} else {
@@ -196,7 +199,7 @@ func TestRulesAnyEnd(t *testing.T) {
 			after = before
 			w.run = s.run
 		}
-		err := w.settled() // what the journal leaves behind is looked at elsewhere
+		err := w.recovered()
 		if err == nil {
 			err = w.has(after)
 		}
@@ -204,6 +207,17 @@ func TestRulesAnyEnd(t *testing.T) {
 			t.Fatalf("%+v from %v to %v, ended at %q: %v\n%s", k, before, after, ops, err, w.story())
 		}
 	})
+}
+
+// meddle adds switches and VLANs that no rule has made, of which some may be wanted.
+func (w *world) meddle(t *rapid.T) {
+	foreign := drawNetwork(t, "foreign")
+	if rapid.Bool().Draw(t, "another switch") {
+		foreign["d"] = map[string]string{"1": "office"}
+	}
+	for path, text := range foreign.files() {
+		w.must(w.WriteFile(background, path, host.Text(text), host.Meta{}))
+	}
 }
 
 // has compares what is there with a network.
@@ -218,4 +232,41 @@ func (w *world) has(n network) error {
 		return fmt.Errorf("there is %v, and not %v", got, want)
 	}
 	return nil
+}
+
+// One process dies, the one that goes on with its run finds done what the first has done, records that, and dies; then the host loses power, and
+// the records do not: what they say is done has stayed.
+func TestRulesFoundDoneIsDurable(t *testing.T) {
+	before, after := network{"a": {"1": "office", "2": "office"}, "b": {"1": "lab"}}, network{"a": {"1": "guests"}}
+	k := ruleKind{retrieves: true}
+	s := &crashSite{name: "rules", text: k.site(before), edited: true, then: k.site(after), rules: []rule{{deed: "/vlan/", handler: "h"}},
+		files: map[string]string{"/sw/.keep": "", "/vlan/.keep": ""}}
+	s.compile(t)
+	trial := func(first, second int) (met bool) {
+		w := s.world(t, 1)
+		defer os.RemoveAll(w.state)
+		_, err := w.process(&fate{})
+		w.must(err)
+		w.run = s.edit
+		f, g := &fate{at: first, how: dies}, &fate{at: second, how: dies}
+		_, _ = w.process(f) // dead
+		_, _ = w.resume(g)  // dead
+		lose(true, false)(w, first)
+		if err = w.recovered(); err == nil {
+			err = w.has(after)
+		}
+		if err != nil {
+			t.Fatalf("dead at operations %d, %s, and %d, %s: %v\n%s", first, f.op, second, g.op, err, w.story())
+		}
+		return f.met()
+	}
+	step := 31
+	if *all {
+		step = 1
+	}
+	for first := 1; trial(first, 1); first++ {
+		for second := 2 + first%step; second < 90; second += step {
+			trial(first, second)
+		}
+	}
 }

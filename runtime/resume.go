@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tenetcm/tenet/runtime/host"
 	"github.com/tenetcm/tenet/runtime/journal"
 	"github.com/tenetcm/tenet/states"
 )
@@ -252,6 +253,27 @@ func (e *engine) isAccountedFor(d states.Debt) bool {
 		})
 }
 
+// takeOverWrites makes durable what a process has done that died: it has not said so any more, and a record that is made because of it
+// is not to outlast it.
+func (e *engine) takeOverWrites() {
+	hasDied := e.resumption != nil || len(e.earlierActs.Unknown) > 0
+	if past := e.options.Past; past != nil && !hasDied {
+		for _, n := range past.Nodes[journal.Identity(e.run.Site, e.options.Origin)] {
+			hasDied = hasDied || n.IsUnknown
+		}
+	}
+	if e.planning() || e.options.Journal == nil || !hasDied {
+		return
+	}
+	sync := e.options.Host.Sync
+	if h, ok := e.options.Host.(host.OthersSyncer); ok {
+		sync = h.SyncAll
+	}
+	if err := sync(); err != nil {
+		e.recorder.fail(err)
+	}
+}
+
 // resumeEvent is the first event of a process that goes on with a run.
 func (r *recorder) resumeEvent() states.Event {
 	before := r.engine.resumption
@@ -266,5 +288,5 @@ func (r *recorder) resumeEvent() states.Event {
 	if done == 1 {
 		reason = "1 part is done"
 	}
-	return states.Event{Type: states.EventResume, Format: states.EventFormat, Mode: "apply", Reason: reason}
+	return states.Event{Type: states.EventResume, Format: states.EventFormat, Mode: "apply", Site: r.engine.run.Site, Reason: reason}
 }

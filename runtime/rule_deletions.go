@@ -2,6 +2,7 @@ package runtime
 
 import (
 	"cmp"
+	"context"
 	"maps"
 	"slices"
 	"strings"
@@ -12,13 +13,16 @@ import (
 
 // withDeletions gives the run with an invocation for each node that may have to be deleted, in the place of the one that stands for
 // all of a rule: which these are only the host knows.
-func (e *engine) withDeletions(run *states.StateRun) (*states.StateRun, error) {
+func (e *engine) withDeletions(ctx context.Context, run *states.StateRun) (*states.StateRun, error) {
 	isTemplate := func(inv states.Invocation) bool { return inv.Node != nil && inv.Node.Deletes && inv.Node.Address == "" }
 	if !slices.ContainsFunc(run.Invocations, isTemplate) {
 		return run, nil
 	}
 	last, err := e.rememberedNodes()
 	if err != nil {
+		return nil, err
+	}
+	if e.foreigners, err = e.foreign(ctx, run); err != nil {
 		return nil, err
 	}
 	x := &deletions{run: run, made: map[string][]string{}, templates: map[string]*states.Invocation{}, byID: map[string]string{}}
@@ -50,7 +54,7 @@ func (e *engine) withDeletions(run *states.StateRun) (*states.StateRun, error) {
 type deletable struct{ address, id string }
 
 // deletable lists the nodes of a rule that may have to be deleted: those that it has made and that are wanted no
-// more; and those that may have to be made anew.
+// more; what it purges; and those that may have to be made anew.
 func (e *engine) deletable(inv *states.Invocation, last map[string]remembered) ([]deletable, error) {
 	d, err := e.documentOf(inv.Node.Comparison)
 	if err != nil {
@@ -61,6 +65,11 @@ func (e *engine) deletable(inv *states.Invocation, last map[string]remembered) (
 		i := d.ruleOf(address)
 		if i >= 0 && d.rules[i].Address == inv.Node.Rule && d.byAddress[address] == nil {
 			list = append(list, deletable{address, last[address].stored.ID})
+		}
+	}
+	for _, address := range slices.Sorted(maps.Keys(e.foreigners)) {
+		if d.rules[max(d.ruleOf(address), 0)].Address == inv.Node.Rule && d.ruleOf(address) >= 0 {
+			list = append(list, deletable{address, e.foreigners[address].ID})
 		}
 	}
 	for _, n := range d.wanted {

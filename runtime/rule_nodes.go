@@ -176,6 +176,9 @@ func (e *engine) storedNode(comparison, address string) (json.RawMessage, error)
 		return nil, err
 	}
 	n := d.byAddress[address]
+	if s, purges := e.foreigners[address]; n == nil && purges { // from now on it is to go, whatever ends the run
+		return plainjson.Marshal(s)
+	}
 	if n == nil {
 		return nil, nil
 	}

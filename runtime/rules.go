@@ -137,14 +137,21 @@ func (e *engine) compareNodes(s *step, c states.Comparison) (map[string]states.D
 	if err != nil {
 		return nil, err
 	}
-	f := &finding{document: d, last: last, nodes: map[string]states.Differing{}, around: map[string]any{}, allowsEmpty: e.run.AllowEmpty}
+	f := &finding{document: d, last: last, nodes: map[string]states.Differing{}, around: map[string]any{}, there: map[string]*rules.Node{}, allowsEmpty: e.run.AllowEmpty, isPartial: e.run.Partial}
+	if !e.options.isLook {
+		f.canPurge = func(address string) bool { return e.nodes[address+".delete"] != nil }
+	}
 	for _, n := range old {
-		f.around[d.address(n.Rule, &n.Hit)] = n.Hit.Around
+		address := d.address(n.Rule, &n.Hit)
+		f.around[address], f.there[address] = n.Hit.Around, n
 	}
 	for _, change := range rules.CompareNodes(d.list, old, d.wanted) {
 		f.add(&change)
 	}
 	f.addUnknown()
+	if e.options.onForeign != nil {
+		e.options.onForeign(f)
+	}
 	if c.Verify != nil && *c.Verify {
 		return nil, e.verify(f)
 	}
@@ -196,9 +203,13 @@ type finding struct {
 	*document
 	last        map[string]remembered
 	around      map[string]any // what was around nodes
+	there       map[string]*rules.Node
 	nodes       map[string]states.Differing
 	kept        []string // wanted no more, and nothing deletes them
 	foreign     []string // not wanted, and not made by a rule
+	late        []string // likewise, of rules that purge, and this run has nothing to delete them with
+	canPurge    func(address string) bool
+	isPartial   bool // the run is a selection
 	wrong       []string
 	allowsEmpty bool
 }
@@ -207,11 +218,10 @@ type finding struct {
 func (f *finding) add(c *rules.Change) {
 	r, address := f.rules[c.Rule], f.address(c.Rule, &c.Hit)
 	wanted := f.byAddress[address]
-	_, isMade := f.last[address]
 	d := states.Differing{Path: c.Hit.Path, Around: f.around[address], Old: c.Old, Why: why(c)}
 	switch {
-	case c.Act == rules.Delete && wanted == nil && !isMade:
-		f.foreign = append(f.foreign, address)
+	case c.Act == rules.Delete && f.isForeign(address):
+		f.addForeign(address, c, d)
 		return
 	case c.Act == rules.Delete && wanted == nil && !r.Deletes:
 		f.kept = append(f.kept, address)
@@ -276,8 +286,8 @@ func (f *finding) problem() error {
 		slices.Sort(f.wrong)
 		return &diag.HintError{Message: strings.Join(fewOf(f.wrong), "; "), Hint: "give the rule the states for it"}
 	}
-	if f.allowsEmpty {
-		return nil
+	if err := f.lateWithin(); err != nil || f.allowsEmpty {
+		return err
 	}
 	for i, r := range f.rules {
 		if slices.ContainsFunc(f.wanted, func(n *rules.Node) bool { return n.Rule == i }) {
@@ -290,7 +300,7 @@ func (f *finding) problem() error {
 			}
 		}
 		if deletes > 0 {
-			return &diag.HintError{Message: fmt.Sprintf("%s selects nothing any more in %s, and would delete all that it has made: %d nodes", r.Address, f.name, deletes),
+			return &diag.HintError{Message: fmt.Sprintf("%s selects nothing any more in %s, and would delete all that it has made%s: %d nodes", r.Address, f.name, map[bool]string{true: ", and all else"}[r.Purges], deletes),
 				Hint: "if that is meant, add --empty; else look at the document"}
 		}
 	}
@@ -302,8 +312,15 @@ func (f *finding) notes() (list []string) {
 	if len(f.kept) > 0 {
 		list = append(list, "wanted no more, and kept, for the rule has no delete: "+strings.Join(fewOf(f.kept), ", "))
 	}
-	if len(f.foreign) > 0 {
-		list = append(list, "not wanted, and left alone, for no rule has made it: "+strings.Join(fewOf(f.foreign), ", "))
+	if foreign := f.alone(f.foreign); len(foreign) > 0 {
+		list = append(list, "not wanted, and left alone, for no rule has made it: "+strings.Join(fewOf(foreign), ", "))
+	}
+	if late := f.alone(f.late); len(late) > 0 {
+		why := "found only now, so that the next run deletes it"
+		if f.isPartial {
+			why = "kept, for this run deletes nothing"
+		}
+		list = append(list, "not wanted, and "+why+": "+strings.Join(fewOf(late), ", "))
 	}
 	return list
 }

@@ -61,6 +61,10 @@ type Options struct {
 	outer *results
 	// locks are those of the run around this one, if there is one.
 	locks *lockSet
+	// foreign is what rules purge, for all the passes of a plan; isLook says that this run looks for that, and tells onForeign.
+	foreign   *foreignLook
+	isLook    bool
+	onForeign func(*finding)
 }
 
 // Result is how a run ended.
@@ -88,7 +92,7 @@ func Plan(ctx context.Context, run *states.StateRun, o Options) (*Result, error)
 	if err := o.check(); err != nil {
 		return nil, err
 	}
-	o.Journal, o.Parallel = nil, 1
+	o.Journal, o.Parallel, o.foreign = nil, 1, &foreignLook{}
 	tell := o.Events
 	for known := (&effects{}).next(); ; known = known.next() {
 		var events []states.Event
@@ -154,6 +158,7 @@ type engine struct {
 	resumption  *resumption  // nil: the run began with this process
 	acts        sync.RWMutex // see runAlone
 	documents   documents    // of comparisons
+	foreigners  foreignNodes // that rules purge
 	actors      actors
 	// recoveredActs are parts that an earlier run has begun, and of which a step has
 	// taken that over.
@@ -182,7 +187,7 @@ func carryOut(ctx context.Context, run *states.StateRun, o Options, shadow *host
 	if err := e.findOrphans(ctx); err != nil {
 		return nil, err
 	}
-	if run, err = e.withDeletions(run); err != nil {
+	if run, err = e.withDeletions(ctx, run); err != nil {
 		return nil, err
 	}
 	if e.run, err = withOwed(e.withOrphans(run), e.debts.open); err != nil {
@@ -212,6 +217,7 @@ func carryOut(ctx context.Context, run *states.StateRun, o Options, shadow *host
 	e.recorder = newRecorder(e, stop)
 	e.expressions = &expressions{results: &e.results, outer: o.outer, sources: o.Sources, mask: e.recorder.mask, given: run.GivenOutput}
 	e.recorder.start()
+	e.takeOverWrites()
 	e.recordWanted()
 	e.announceDebts()
 	e.renameNodes()

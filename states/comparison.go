@@ -26,6 +26,8 @@ type DocumentRule struct {
 	Creates   bool   `json:"creates,omitempty"`
 	Updates   bool   `json:"updates,omitempty"`
 	Deletes   bool   `json:"deletes,omitempty"`
+	// Purges: what is found and not wanted is deleted, whoever has made it.
+	Purges bool `json:"purges,omitempty"`
 }
 
 // Comparison is what such a part has to compare.

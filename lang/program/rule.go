@@ -18,6 +18,8 @@ type ruleDecl struct {
 	place    hcl2.Range // of the selector
 	ordered  bool
 	parallel bool
+	purge    bool
+	purgeAt  hcl2.Range
 
 	create, update, delete, validate *syntax.Attribute // states
 	retrieve, hosts                  *syntax.Attribute
@@ -58,6 +60,9 @@ func (d *decoder) rule(out *declaration, b *syntax.Block) {
 	}
 	flag("ordered", &r.ordered)
 	flag("parallel", &r.parallel)
+	if flag("purge", &r.purge); r.purge {
+		r.purgeAt = a("purge").Range()
+	}
 	out.entry.Instances = out.entry.Instances || r.isMany()
 }
 

@@ -57,6 +57,7 @@ func (e *ruleEvaluator) declare() {
 		if d.rule.create == nil && e.retriever(i) < 0 {
 			e.errorAt(d.src, "add create = state.NAME, or retrieve what is there", "%s has no create, and nothing retrieves what is there: at first, nothing is", d.base)
 		}
+		e.checkPurge(i)
 	}
 	retrieved := e.retrieved()
 	if e.list[before:].HasErrors() {
@@ -76,6 +77,18 @@ func (e *ruleEvaluator) declare() {
 	again := e.lookAgain(retrieved)
 	for i := range e.of.rules {
 		e.validations(i, again)
+	}
+}
+
+// checkPurge reports a rule that would purge what it cannot see, or cannot delete.
+func (e *ruleEvaluator) checkPurge(i int) {
+	d := e.of.rules[i]
+	switch r := d.rule; {
+	case !r.purge:
+	case r.delete == nil:
+		e.errorAt(r.purgeAt, "add delete = state.NAME", "%s purges, and has no delete", d.base)
+	case e.retriever(i) < 0:
+		e.errorAt(r.purgeAt, "add retrieve, to this rule or to one around it", "%s purges, and nothing retrieves what is there", d.base)
 	}
 }
 
@@ -140,7 +153,7 @@ func (e *ruleEvaluator) known(plain any) cty.Value {
 func (e *ruleEvaluator) documentRules() (list []any) {
 	for i, d := range e.of.rules {
 		r := states.DocumentRule{Address: e.prefix + d.base, Select: d.rule.selector.String(), Ordered: d.rule.ordered,
-			Creates: d.rule.create != nil, Updates: d.rule.update != nil, Deletes: d.rule.delete != nil}
+			Creates: d.rule.create != nil, Updates: d.rule.update != nil, Deletes: d.rule.delete != nil, Purges: d.rule.purge}
 		if by := e.retriever(i); by >= 0 {
 			r.Retrieves = e.prefix + e.of.rules[by].base
 		}

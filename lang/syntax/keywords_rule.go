@@ -14,6 +14,7 @@ func ruleKeywords() []KeywordDoc {
 				{"retrieve", "any", "What is there, in the document's shape: an expression over results of parts that only read. null: nothing. Without it, what was last converged counts."},
 				{"hosts", "string or list of strings", "The hosts of a node: a pattern or a list of them, computed of node, path and parent. Without it, each host that has the rule has all of its nodes."},
 				{"ordered", "bool", "The order of elements counts, and objects that nothing tells apart are told apart by it. Literal."},
+				{"purge", "bool", "true: what is found and not wanted is deleted, whoever has made it. It takes retrieve and delete. Literal."},
 				{"parallel", "bool", "Nodes side by side. Without it, one after the other. Literal."}},
 			Example: `site {
   name = "network"

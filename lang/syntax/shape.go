@@ -63,7 +63,7 @@ func NewShapes(registry *states.Registry) *Shapes {
 	s.Run = s.withOptions(expr.OnRun, &Shape{What: "a run", Blocks: guards,
 		Attributes: []string{"params", "state"}, Refs: []string{"state"}})
 	s.Rule = s.withOptions(expr.OnRun, &Shape{What: "a rule", Blocks: guards,
-		Attributes: []string{"create", "data", "delete", "hosts", "ordered", "parallel", "retrieve", "select", "update", "validate"},
+		Attributes: []string{"create", "data", "delete", "hosts", "ordered", "parallel", "purge", "retrieve", "select", "update", "validate"},
 		Refs:       []string{"create", "data", "delete", "retrieve", "update", "validate"}})
 	s.Rule.Attributes = slices.DeleteFunc(s.Rule.Attributes, func(name string) bool {
 		return slices.Contains([]string{"defer", "ensure", "for_each", "lazy", "listen", "listen_failure", "retain"}, name)

@@ -92,6 +92,12 @@ type Syncer interface {
 	Sync() error
 }
 
+// OthersSyncer is an ability of hosts whose Sync makes durable only what this process has written: SyncAll does so for what others have,
+// such as a process that has died.
+type OthersSyncer interface {
+	SyncAll() error
+}
+
 // Actor knows who acts on a host: the owner of what is written without one.
 type Actor interface {
 	Actor() (uid, gid int)

@@ -117,6 +117,12 @@ func (l *Local) Sync() error {
 	return nil
 }
 
+// SyncAll is OthersSyncer.SyncAll, by sync(2), which on Linux returns when all is written.
+func (l *Local) SyncAll() error {
+	unix.Sync()
+	return nil
+}
+
 // syncDevice syncs the file system of a directory, or all of them if the
 // directory has gone or is another's now.
 func (l *Local) syncDevice(device uint64, dir string) error {

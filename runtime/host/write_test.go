@@ -139,6 +139,7 @@ func TestSync(t *testing.T) {
 		l.Sync(), l.Mkdir(path, host.Meta{}), l.Sync(),
 		l.WriteFile(t.Context(), path+"/f", host.Text("x"), host.Meta{}),
 		l.Remove(path + "/f"), l.Remove(path), l.Sync(), // the directory has gone
+		l.SyncAll(),
 	} {
 		if err != nil {
 			t.Error(err)
