@@ -1,0 +1,276 @@
+# std/peer: what a peer of a test bench needs, as a descriptor of openDuT says it.
+#
+#     inventory {
+#       opendut = "lab.yml"
+#     }
+#
+#     cluster "bench" {
+#       roles = ["peer"]
+#     }
+#
+#     role "peer" {
+#       component "peer" {
+#         source = "std/peer"
+#         vars = {
+#           name      = host.name
+#           peer      = host.vars.peer
+#           cluster   = host.cluster
+#           addresses = { for h in hosts("@bench") : h.name => h.address }
+#         }
+#       }
+#     }
+#
+# The Ethernet interfaces of the peer join a bridge, and so do GRE tunnels between
+# the leader of the cluster and each other member, so that all devices are in one
+# network. CAN interfaces share a bus of the machine, which cannelloni carries over
+# IP: the leader serves, the others connect. Executors are containers.
+#
+# Each part has the id of what it is for in its address, such as
+# component.peer.state.network.bridge_port.interface["491b2e83-…"]: by that a
+# report says of each interface, device and executor whether it is there. Nothing
+# else is done where the peer is in no cluster, or with manage_network = false:
+# of what nothing looks at, nothing is said.
+#
+# Names of devices and keys of tunnels come from the names of the members, so that
+# one that joins or leaves changes nothing between the others.
+#
+# cannelloni is no package of Debian: where CAN interfaces are in a cluster, the
+# program has to be there. All of this is the running kernel's: apply at boot.
+#
+# Made absent, bridge, tunnels, virtual CAN devices, units and containers are
+# removed; real CAN devices stay as they are.
+
+variable "name" {
+  type        = string
+  description = "Name of this host: host.name."
+}
+
+variable "peer" {
+  description = "The spec of its PeerDescriptor: host.vars.peer."
+}
+
+variable "cluster" {
+  default     = null
+  description = "The cluster that it has joined: host.cluster. Without one, only its executors and virtual CAN devices are made."
+}
+
+variable "addresses" {
+  type        = map(string)
+  default     = {}
+  description = "Where the members reach one another, by their names: IP addresses outside of the bridge."
+
+  validation {
+    condition     = length(local.lost) == 0
+    error_message = "No address is known of ${join(", ", local.lost)}, which the cluster has as members: tunnels need IP addresses."
+  }
+}
+
+variable "manage_network" {
+  type        = bool
+  default     = true
+  description = "Whether bridge, tunnels, interfaces and CAN are made. With false the network is left alone."
+}
+
+variable "bridge" {
+  type        = string
+  default     = null
+  description = "Name of the bridge. Without it that of the descriptor (network.bridge-name), or br-opendut."
+
+  validation {
+    condition     = var.bridge == null || can(regex("^[A-Za-z0-9_.-]{1,15}$", var.bridge))
+    error_message = "A device has a name of at most 15 letters, digits, _, . and -."
+  }
+}
+
+variable "can_port" {
+  type        = number
+  default     = 21000
+  description = "The first of 4096 TCP ports on which the leader serves CAN, one for each member."
+}
+
+variable "cannelloni" {
+  type        = string
+  default     = "/usr/bin/cannelloni"
+  description = "Path of the program that carries CAN over IP."
+}
+
+variable "install" {
+  type        = bool
+  default     = true
+  description = "Whether can-utils is installed, where there are CAN interfaces."
+}
+
+variable "results_url" {
+  type        = string
+  default     = ""
+  description = "Where executors put their results: the variable OPENDUT_RESULTS_URL of containers whose descriptor names none (results-url)."
+}
+
+locals {
+  interfaces = try(var.peer.network.interfaces, [])
+  ethernet   = { for i in local.interfaces : i.id => i if lower(i.kind) == "ethernet" }
+  cans       = { for i in local.interfaces : i.id => i if lower(i.kind) != "ethernet" }
+  executors  = { for e in try(var.peer.executors, []) : e.id => e }
+  bridge     = coalesce(var.bridge, try(var.peer.network["bridge-name"], null), "br-opendut")
+
+  members = var.cluster == null || !var.manage_network ? [] : sort(var.cluster.members)
+  leader  = length(local.members) == 0 ? "" : coalesce(var.cluster.leader, local.members[0])
+  leads   = local.leader == var.name
+  others  = length(local.members) == 0 ? [] : (local.leads ? [for m in local.members : m if m != local.leader] : [local.leader])
+  lost    = length(local.members) == 0 ? [] : [for m in concat(local.others, [var.name]) : m if !can(regex("^([0-9.]+|[0-9A-Fa-f:]*:[0-9A-Fa-f:.]*)$", var.addresses[m]))]
+  address = { for m in concat(local.others, [var.name]) : m => lookup(var.addresses, m, "192.0.2.254") }
+
+  # What tells a tunnel from others: the member at its end that does not lead.
+  ends = { for m in local.others : m => local.leads ? m : var.name }
+  mark = { for m in local.others : m => substr(sha256(local.ends[m]), 0, 8) }
+  key  = { for m in local.others : m => tostring(parseint(local.mark[m], 16)) }
+  port = { for m in local.others : m => var.can_port + parseint(substr(sha256(local.ends[m]), 0, 3), 16) }
+
+  carries = length(local.cans) > 0 && length(local.others) > 0
+  bus     = "br-vcan"
+}
+
+state "can" {
+  description = "CAN interfaces."
+  when        = var.manage_network && length(local.cans) > 0
+
+  package "can-utils" {
+    description = "The programs cangw and candump."
+    when        = var.install
+    retain      = true
+  }
+
+  can "interface" {
+    for_each     = { for id, i in local.cans : id => i if lower(i.kind) == "can" }
+    name         = each.value.name
+    up           = true
+    bitrate      = try(each.value.parameters.bitrate, 500000)
+    sample_point = try(each.value.parameters["sample-point"], 700) / 1000
+    retain       = true # the bus goes on without tenet
+  }
+
+  can "virtual" {
+    for_each = { for id, i in local.cans : id => i if lower(i.kind) == "vcan" }
+    name     = each.value.name
+    virtual  = true
+  }
+
+  can "bus" {
+    name    = local.bus
+    virtual = true
+  }
+
+  systemd_unit "routes" {
+    name    = "opendut-can-routes.service"
+    content = template("routes.service.tmpl", { interfaces = [for i in local.cans : i.name], bus = local.bus })
+    notify  = [restart.routes]
+  }
+
+  service "routes" {
+    name        = "opendut-can-routes"
+    description = "Frames of each interface are seen on the bus, and the other way round."
+    running     = true
+    enabled     = true
+  }
+}
+
+restart "routes" {
+  name        = "opendut-can-routes"
+  description = "Set the routes anew."
+}
+
+state "network" {
+  description = "One network for the Ethernet interfaces of all members."
+  when        = length(local.members) > 0
+
+  bridge "bridge" {
+    name = local.bridge
+  }
+
+  interface "port" {
+    for_each = local.ethernet
+    name     = each.value.name
+    up       = true
+  }
+
+  bridge_port "interface" {
+    for_each = local.ethernet
+    port     = each.value.name
+    bridge   = local.bridge
+  }
+
+  gre "tunnel" {
+    for_each = toset(local.others)
+    name     = "gre-${local.mark[each.key]}"
+    local    = local.address[var.name]
+    remote   = local.address[each.key]
+    key      = local.key[each.key]
+    frames   = true
+  }
+
+  bridge_port "tunnel" {
+    for_each = toset(local.others)
+    port     = "gre-${local.mark[each.key]}"
+    bridge   = local.bridge
+  }
+}
+
+state "can_over_ip" {
+  description = "The bus of the leader and that of each member are one."
+  when        = local.carries
+  require     = [state.can]
+
+  systemd_unit "cannelloni" {
+    for_each = toset(local.others)
+    name     = "opendut-can-${local.mark[each.key]}.service"
+    content = template("cannelloni.service.tmpl", {
+      program = var.cannelloni, bus = local.bus, role = local.leads ? "s" : "c", peer = each.key, port = local.port[each.key],
+      own     = var.addresses[var.name], remote = var.addresses[each.key]
+    })
+    notify = [handler.cannelloni]
+  }
+
+  service "cannelloni" {
+    for_each    = toset(local.others)
+    name        = "opendut-can-${local.mark[each.key]}"
+    description = "CAN over IP."
+    running     = true
+    enabled     = true
+  }
+}
+
+handler "cannelloni" {
+  description = "Carry CAN as it is described now."
+
+  restart "cannelloni" {
+    for_each    = toset(local.others)
+    name        = "opendut-can-${local.mark[each.key]}"
+    description = "CAN over IP."
+  }
+}
+
+state "executors" {
+  description = "Containers that carry out tests."
+  when        = length(local.executors) > 0
+  require     = [state.network, state.can]
+
+  container "executor" {
+    for_each = { for id, e in local.executors : id => try(e.parameters, e) }
+    name     = try(each.value.name, "opendut-${each.key}")
+    image    = each.value.image
+    engine   = try(each.value.engine, null)
+    command  = try(concat([each.value.command], try(each.value.args, [])), null)
+    environment = merge(
+      { for v in try(each.value.envs, []) : v.name => tostring(v.value) },
+      coalesce(try(each.value["results-url"], null), var.results_url, "-") == "-" ? {} : { OPENDUT_RESULTS_URL = coalesce(try(each.value["results-url"], null), var.results_url) }
+    )
+    ports   = try(each.value.ports, [])
+    volumes = try(each.value.volumes, [])
+    devices = try(each.value.devices, [])
+  }
+}
+
+output "network" {
+  description = "Name of the bridge."
+  value       = local.bridge
+}
