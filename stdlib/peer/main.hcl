@@ -46,10 +46,12 @@ variable "name" {
 }
 
 variable "peer" {
+  type        = any
   description = "The spec of its PeerDescriptor: host.vars.peer."
 }
 
 variable "cluster" {
+  type        = any
   default     = null
   description = "The cluster that it has joined: host.cluster. Without one, only its executors and virtual CAN devices are made."
 }
