@@ -46,12 +46,21 @@ variable "name" {
 }
 
 variable "peer" {
-  type        = any
+  type = object({
+    location  = optional(string)
+    network   = optional(any)
+    topology  = optional(any)
+    executors = optional(any)
+  })
   description = "The spec of its PeerDescriptor: host.vars.peer."
 }
 
 variable "cluster" {
-  type        = any
+  type = object({
+    name    = string
+    leader  = optional(string)
+    members = list(string)
+  })
   default     = null
   description = "The cluster that it has joined: host.cluster. Without one, only its executors and virtual CAN devices are made."
 }
@@ -109,10 +118,10 @@ variable "results_url" {
 }
 
 locals {
-  interfaces = try(var.peer.network.interfaces, [])
+  interfaces = try(coalesce(var.peer.network.interfaces), [])
   ethernet   = { for i in local.interfaces : i.id => i if lower(i.kind) == "ethernet" }
   cans       = { for i in local.interfaces : i.id => i if lower(i.kind) != "ethernet" }
-  executors  = { for e in try(var.peer.executors, []) : e.id => e }
+  executors  = { for e in(var.peer.executors == null ? [] : var.peer.executors) : e.id => e }
   bridge     = coalesce(var.bridge, try(var.peer.network["bridge-name"], null), "br-opendut")
 
   members = var.cluster == null || !var.manage_network ? [] : sort(var.cluster.members)
