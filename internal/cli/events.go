@@ -13,14 +13,18 @@ import (
 )
 
 type eventsCmd struct {
-	Since  string `help:"Begin after the event with this number, or with SEQUENCE:NUMBER, as --json has them." placeholder:"N"`
+	Since  string `help:"Begin after the event with this number, as it stands before each." placeholder:"N"`
+	Server bool   `help:"Those that all hosts have told the server."`
 	Follow bool   `short:"f" help:"Go on with what comes, until interrupted."`
 }
 
-// Run lists the events of all runs of this machine, in one sequence.
+// Run lists the events of all runs of this machine, or of all hosts of the server, in one sequence.
 func (cmd *eventsCmd) Run(ctx runContext, s *client) error {
 	if s.selectsHosts() {
-		return usage("tenet logs -l HOSTS shows those of a run on hosts", "events are those of this machine")
+		return usage("tenet logs -l HOSTS shows those of a run on hosts, and --server those of all hosts of a server", "events are those of this machine")
+	}
+	if cmd.Server {
+		return cmd.runServer(ctx, s)
 	}
 	since, err := parseSince(cmd.Since)
 	if err != nil {

@@ -40,7 +40,7 @@ type commands struct {
 	History     historyCmd     `cmd:"" flags:"@records" help:"List the runs on this machine, or on hosts."`
 	Status      statusCmd      `cmd:"" flags:"@records" help:"Show how things stand on this machine or on hosts, or how a run ended."`
 	Logs        logsCmd        `cmd:"" flags:"@records" help:"Show what a run did."`
-	Events      eventsCmd      `cmd:"" flags:"json quiet" help:"Show what all runs on this machine did, in one sequence, and follow it."`
+	Events      eventsCmd      `cmd:"" flags:"json quiet" help:"Show what all runs here, or all hosts of the server, did, in one sequence; follow it."`
 	Hold        holdCmd        `cmd:"" flags:"@records" help:"Let nobody apply here, or on hosts, for now; plans still work."`
 	Unhold      unholdCmd      `cmd:"" flags:"@records" help:"Let applies start again."`
 	Retry       retryCmd       `cmd:"" flags:"@records" help:"Have what a watch or an agent has given up tried again, here or on hosts."`

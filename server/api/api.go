@@ -107,6 +107,7 @@ func New(o Options) *API {
 	a.registerUpdates()
 	a.registerAudit()
 	a.registerEvents()
+	a.registerStream()
 	a.spec = sync.OnceValues(a.writeSpec)
 	return a
 }

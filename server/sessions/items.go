@@ -28,6 +28,7 @@ type batchContent struct {
 	signed     *trust.Signed
 	events     map[string]*bytes.Buffer // by run
 	update     *control.Update          // the newest
+	told       []*Told                  // for the stream of all hosts
 }
 
 // parseItems reads the items of a batch. One that makes no sense is left out, and told: the host's next ones must not wait for it.
@@ -43,6 +44,13 @@ func (s *Sessions) parseItems(ctx context.Context, h *host, b *control.Batch) (*
 			continue
 		}
 		t.items = append(t.items, item)
+		told, err := toldOf(t.host, t.stream, b.First+uint64(i), item)
+		if err != nil {
+			return nil, err
+		}
+		if told != nil {
+			t.told = append(t.told, told)
+		}
 	}
 	return t, nil
 }
@@ -133,6 +141,9 @@ func bound(text string) string {
 
 // save writes it.
 func (t *batchContent) save(tx store.Tx) error {
+	if err := t.saveStream(tx); err != nil {
+		return err
+	}
 	if t.batch.Gap {
 		_, err := tx.Exec(`INSERT INTO sessions_gaps (host, stream, first, last, at) VALUES ($1, $2, $3, $4, $5) ON CONFLICT (host, stream, first) DO UPDATE SET last = excluded.last`,
 			string(t.host), t.stream, int64(t.batch.First), int64(t.batch.Last), t.at)

@@ -227,8 +227,10 @@ func (s *Sessions) Sweep(ctx context.Context, before time.Time) error {
 		if _, err := tx.Exec(`DELETE FROM sessions_runs WHERE told < $1`, before); err != nil {
 			return err
 		}
-		_, err := tx.Exec(`DELETE FROM sessions_gaps WHERE at < $1`, before)
-		return err
+		if _, err := tx.Exec(`DELETE FROM sessions_gaps WHERE at < $1`, before); err != nil {
+			return err
+		}
+		return sweepStream(tx, before)
 	})
 }
 

@@ -163,6 +163,7 @@ func (s *Sessions) batch(ctx context.Context, h *host, from link.Address, b *con
 	}
 	h.usage, h.limit = used, nil
 	t.remember(h)
+	s.streamed.wake()
 	if t.update != nil {
 		h.update = t.update
 	}

@@ -79,6 +79,7 @@ type Sessions struct {
 	compressor
 	traffic traffic
 	complaints
+	streamed wakeup // with each batch that was taken in
 
 	mu    sync.RWMutex
 	core  control.Server

@@ -34,31 +34,45 @@ const silence = 70 * time.Second
 // is made again, and goes on where it was. It ends with the context, or with an error that stays.
 func (c *Client) Events(ctx context.Context, after string) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
-		for failures := 0; ; {
-			got, wait, err := c.events(ctx, &after, yield)
-			if got {
-				failures = 0
+		err := c.follow(ctx, "/v1/events", &after, func(id, kind string, data []byte) (more bool, err error) {
+			e := Event{}
+			if err := json.Unmarshal(data, &e); err != nil {
+				return false, err
 			}
-			switch {
-			case err == nil:
-				return
-			case wait < 0 || ctx.Err() != nil:
-				yield(Event{}, err)
-				return
-			}
-			const doublings, longestPause = 7, time.Minute
-			wait = max(wait, min(time.Duration(c.random()*float64(firstWait<<failures)), longestPause))
-			failures = min(failures+1, doublings)
-			if err := c.sleep(ctx, wait); err != nil {
-				yield(Event{}, err)
-				return
-			}
+			e.ID, e.Type = id, kind
+			return kind == "ready" || yield(e, nil), nil
+		})
+		if err != nil {
+			yield(Event{}, err)
 		}
 	}
 }
 
-// events reads one connection. Without an error nobody wants more. got: there was something on it.
-func (c *Client) events(whole context.Context, after *string, yield func(Event, error) bool) (got bool, wait time.Duration, err error) {
+// follow reads a stream of events from now on, or after the event with an ID, until each wants no more. A connection that breaks is made again, and
+// goes on where it was. It ends with the context, or with an error that stays.
+func (c *Client) follow(ctx context.Context, path string, after *string, each func(id, kind string, data []byte) (more bool, err error)) error {
+	for failures := 0; ; {
+		got, wait, err := c.readEvents(ctx, path, after, each)
+		if got {
+			failures = 0
+		}
+		switch {
+		case err == nil:
+			return nil
+		case wait < 0 || ctx.Err() != nil:
+			return err
+		}
+		const doublings, longestPause = 7, time.Minute
+		wait = max(wait, min(time.Duration(c.random()*float64(firstWait<<failures)), longestPause))
+		failures = min(failures+1, doublings)
+		if err := c.sleep(ctx, wait); err != nil {
+			return err
+		}
+	}
+}
+
+// readEvents reads one connection. Without an error nobody wants more. got: there was something on it.
+func (c *Client) readEvents(whole context.Context, path string, after *string, each func(id, kind string, data []byte) (more bool, err error)) (got bool, wait time.Duration, err error) {
 	ctx, cancel := context.WithCancel(whole)
 	defer cancel()
 	header := http.Header{"Accept": {"text/event-stream"}}
@@ -67,7 +81,7 @@ func (c *Client) events(whole context.Context, after *string, yield func(Event, 
 	}
 	quiet := time.AfterFunc(silence, cancel)
 	defer quiet.Stop()
-	answer, err := c.send(ctx, http.MethodGet, "/v1/events", nil, nil, header)
+	answer, err := c.send(ctx, http.MethodGet, path, nil, nil, header)
 	if err != nil {
 		wait, err := c.failed(whole, http.MethodGet, err)
 		return false, wait, err
@@ -79,29 +93,32 @@ func (c *Client) events(whole context.Context, after *string, yield func(Event, 
 	}
 	lines := bufio.NewScanner(answer.Body)
 	lines.Buffer(nil, maxEvent)
-	e := Event{}
+	var id, kind string
+	var data []byte
 	for lines.Scan() {
 		quiet.Reset(silence)
 		name, value, _ := strings.Cut(lines.Text(), ":")
 		value = strings.TrimPrefix(value, " ")
 		switch name {
 		case "id":
-			e.ID = value
+			id = value
 		case "event":
-			e.Type = value
+			kind = value
 		case "data":
-			if json.Unmarshal([]byte(value), &e) != nil {
-				return got, -1, noAnswer(answer)
-			}
+			data = []byte(value)
 		case "":
-			if lines.Text() != "" || e.Type == "" {
+			if lines.Text() != "" || kind == "" {
 				continue // it is alive
 			}
-			got, *after = true, e.ID
-			if e.Type != "ready" && !yield(e, nil) {
+			got, *after = true, id
+			more, err := each(id, kind, data)
+			if err != nil {
+				return got, -1, noAnswer(answer)
+			}
+			if !more {
 				return true, 0, nil
 			}
-			e = Event{}
+			id, kind, data = "", "", nil
 		}
 	}
 	return got, 0, &diag.HintError{Code: CodeUnreachable, Message: "the stream of events broke off", Hint: "it is taken up again", Err: lines.Err()}
