@@ -60,7 +60,7 @@ func (s *siteLoop) trace(job *machine.Job, t reconcile.Target) *otlp.Run {
 	if s.loop.State().Applied == t.Digest {
 		about.Link = revision
 	} else {
-		about.Parent = revision
+		about.Parent.ID = revision.ID // without a parent: hosts stand side by side
 	}
 	return s.keeper.collector(job.Run).Run(about)
 }
