@@ -247,6 +247,9 @@ func TestDyingAsSecretsAreForgottenLeavesNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 		r := begin(t, f, secretRun())
+		if err := r.Sync(); err != nil { // what is written beside the first steps is there
+			t.Fatal(err)
+		}
 		ends = true
 		if err := r.Finish(journal.End{State: journal.Done}); err == nil {
 			return

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -67,8 +68,11 @@ func TestSequence(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer os.RemoveAll(dir)
+		var mu sync.Mutex         // what a run is about to do is written beside its first steps
 		left, isTorn := -1, false // operations until the process is killed; below 0: it is not
 		folder, err := journal.OpenWith(dir, journal.Options{Volatile: true, Intercept: func(op journal.Op) error {
+			mu.Lock()
+			defer mu.Unlock()
 			if left < 0 {
 				return nil
 			}
@@ -97,10 +101,13 @@ func TestSequence(t *testing.T) {
 		}
 		last, count, removed := "", 0, false
 		for range rapid.IntRange(1, 8).Draw(t, "processes") {
-			left = -1
+			at, torn := -1, false
 			if rapid.Bool().Draw(t, "killed") {
-				left, isTorn = rapid.IntRange(1, 60).Draw(t, "at"), rapid.Bool().Draw(t, "torn")
+				at, torn = rapid.IntRange(1, 60).Draw(t, "at"), rapid.Bool().Draw(t, "torn")
 			}
+			mu.Lock()
+			left, isTorn = at, torn
+			mu.Unlock()
 			var r *journal.Run
 			switch rapid.SampledFrom([]string{"start", "start", "resume", "clean"}).Draw(t, "does") {
 			case "start":
@@ -148,7 +155,9 @@ func TestSequence(t *testing.T) {
 			}
 			read()
 		}
+		mu.Lock()
 		left = -1
+		mu.Unlock()
 		r, err := folder.Start(context.Background(), journal.Meta{Run: run()})
 		if err != nil {
 			t.Fatal(err)
