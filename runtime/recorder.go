@@ -137,36 +137,6 @@ func (r *recorder) begin(steps ...*step) error {
 	return r.err
 }
 
-// durable syncs first what was done, then the records that say so.
-func (r *recorder) durable() error {
-	if r.hasNewResource { // what it has created the site must know of, or it could never remove it
-		r.hasNewResource = false
-		if err := r.engine.options.Journal.Sync(); err != nil {
-			return err
-		}
-		return r.syncHost()
-	}
-	if err := r.syncHost(); err != nil {
-		return err
-	}
-	return r.engine.options.Journal.Sync()
-}
-
-// syncHost makes durable what was done on the host since the last time.
-func (r *recorder) syncHost() error {
-	if !r.needsSync || r.engine.options.Journal == nil {
-		return nil
-	}
-	if r.hasNewResource {
-		return r.durable()
-	}
-	if err := journal.Join(r.engine.options.Host.Sync(), r.engine.actors.sync()); err != nil {
-		return err
-	}
-	r.needsSync = false
-	return nil
-}
-
 // event is what all events of a part have.
 func (r *recorder) event(typ string, s *step) states.Event {
 	return states.Event{
@@ -386,10 +356,14 @@ func (r *recorder) finish(interrupted bool) *Result {
 	result := &Result{Counts: r.counts, Interrupted: interrupted, Failed: r.runFailed()}
 	result.Report = r.report()
 	counts := r.counts
-	if j := r.engine.options.Journal; j != nil && r.hasChanged && r.err == nil {
+	switch j := r.engine.options.Journal; {
+	case j == nil || !r.hasChanged:
+	case r.err == nil:
 		if err := r.durable(); err != nil {
 			r.stopRun(err)
 		}
+	case r.needsSync: // the records of what was done become durable as the run is closed, whatever has stopped it
+		r.err = journal.Join(r.err, r.syncHostNow())
 	}
 	r.emitLocked(states.Event{Type: states.EventSummary, Counts: &counts})
 	return result

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/tenetcm/tenet/runtime/host"
 	"github.com/tenetcm/tenet/runtime/journal"
 	"github.com/tenetcm/tenet/states"
 )
@@ -251,27 +250,6 @@ func (e *engine) isAccountedFor(d states.Debt) bool {
 		slices.ContainsFunc(e.run.Invocations, func(inv states.Invocation) bool {
 			return inv.Always && states.WithoutWave(inv.Address) == d.Handler
 		})
-}
-
-// takeOverWrites makes durable what a process has done that died: it has not said so any more, and a record that is made because of it
-// is not to outlast it.
-func (e *engine) takeOverWrites() {
-	hasDied := e.resumption != nil || len(e.earlierActs.Unknown) > 0
-	if past := e.options.Past; past != nil && !hasDied {
-		for _, n := range past.Nodes[journal.Identity(e.run.Site, e.options.Origin)] {
-			hasDied = hasDied || n.IsUnknown
-		}
-	}
-	if e.planning() || e.options.Journal == nil || !hasDied {
-		return
-	}
-	sync := e.options.Host.Sync
-	if h, ok := e.options.Host.(host.OthersSyncer); ok {
-		sync = h.SyncAll
-	}
-	if err := sync(); err != nil {
-		e.recorder.fail(err)
-	}
 }
 
 // resumeEvent is the first event of a process that goes on with a run.
