@@ -54,6 +54,9 @@ func (s Selector) Hits(document any, ordered bool) ([]Hit, error) {
 
 // step gives the nodes below one that a step leads to.
 func (h *Hit) step(step Step, ordered bool) ([]Hit, error) {
+	if _, secret := h.Node.(Secret); secret {
+		return nil, sensitiveError(h.At, "what rules select in it is shown")
+	}
 	fields, _ := h.Node.(map[string]any) // what is of another type has no such nodes: it belongs to an outer rule
 	value := fields[step.Field]
 	if isHollow(value) {
@@ -66,6 +69,9 @@ func (h *Hit) step(step Step, ordered bool) ([]Hit, error) {
 	if !step.selects() {
 		in.kinds += kindName(value)
 		return []Hit{in}, nil
+	}
+	if _, secret := value.(Secret); secret {
+		return nil, sensitiveError(in.At, "what tells its elements apart is shown")
 	}
 	in.Parent, in.parentAt = h.Node, h.At
 	in.kinds += kindName(value)
@@ -115,6 +121,9 @@ func (h *Hit) elements(step Step, ordered bool) ([]Hit, error) {
 func (h *Hit) keys(step Step, e any, place int, ordered bool) ([]any, error) {
 	at := append(slices.Clone(h.At), strconv.Itoa(place))
 	fields, isObject := e.(map[string]any)
+	if _, secret := e.(Secret); secret {
+		return nil, sensitiveError(at, "what tells it apart is shown")
+	}
 	if step.Each {
 		switch {
 		case kindOf(e) == scalarKind && e != nil:
@@ -133,12 +142,19 @@ func (h *Hit) keys(step Step, e any, place int, ordered bool) ([]any, error) {
 		if value == nil {
 			return nil, &NodeError{at, fmt.Sprintf("%s has no field %q, which tells it apart", placeName(at), name)}
 		}
+		if _, secret := value.(Secret); secret {
+			return nil, sensitiveError(append(at, name), "a key is shown")
+		}
 		if kindOf(value) != scalarKind {
 			return nil, &NodeError{append(at, name), fmt.Sprintf("%s is %s, and a key is a text or a number", placeName(append(at, name)), describe(value))}
 		}
 		keys = append(keys, value)
 	}
 	return keys, nil
+}
+
+func sensitiveError(at []string, why string) error {
+	return &NodeError{at, fmt.Sprintf("%s is sensitive, and %s", placeName(at), why)}
 }
 
 // element makes the hit of an element.

@@ -121,6 +121,9 @@ func (s *Stored) Restore(rule int) *Node {
 
 // Named gives of what is there what the wanted node names, or has named the last time.
 func Named(there, wanted, last any) any {
+	if s, ok := wanted.(Secret); ok {
+		wanted = s.Value
+	}
 	fields, ok := there.(map[string]any)
 	if !ok {
 		return there

@@ -16,6 +16,8 @@ func isEmpty(v any) bool {
 		return len(v) == 0
 	case map[string]any:
 		return len(v) == 0
+	case Secret:
+		return v.Digest == "" && isHollow(v.Value)
 	}
 	return false
 }
@@ -25,6 +27,12 @@ func isEmpty(v any) bool {
 func Same(a, b any) bool {
 	if isEmpty(a) || isEmpty(b) {
 		return isHollow(a) && isHollow(b)
+	}
+	if s, ok := a.(Secret); ok {
+		return s.same(b)
+	}
+	if s, ok := b.(Secret); ok {
+		return s.same(a)
 	}
 	switch a := a.(type) {
 	case map[string]any:
@@ -96,7 +104,9 @@ const (
 )
 
 func kindOf(v any) kind {
-	switch v.(type) {
+	switch v := v.(type) {
+	case Secret:
+		return kindOf(v.Value)
 	case []any:
 		return listKind
 	case map[string]any:

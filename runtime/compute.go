@@ -55,7 +55,8 @@ func (x *expressions) computeAttribute(d declaration, a *states.Attribute) (know
 	}
 	plain, sensitive := expr.Split(v)
 	secret := sensitive || d.hides(a.Name)
-	if (sensitive || expr.IsSecretFound(v) && !a.Key) && !slices.Contains(d.part.Sensitive, a.Name) {
+	isCompared := d.part.Type == states.ComparisonType // which finds out by itself where a secret is
+	if (sensitive || expr.IsSecretFound(v) && !a.Key && !isCompared) && !slices.Contains(d.part.Sensitive, a.Name) {
 		d.part.Sensitive = append(d.part.Sensitive, a.Name)
 		slices.Sort(d.part.Sensitive)
 	}
@@ -68,7 +69,7 @@ func (x *expressions) computeAttribute(d declaration, a *states.Attribute) (know
 		return false, nil
 	}
 	value, err := expr.Plain(plain)
-	if err == nil && secret { // of others only what was found in them is one
+	if err == nil && secret && !isCompared { // of others only what was found in them is one
 		x.mask.add(value)
 	}
 	if err == nil {

@@ -50,6 +50,12 @@ func newMasker(run *states.StateRun, registry *states.Registry) *masker {
 				part := &list[i].Parts[k]
 				module := registry.ModuleOf(part.Type)
 				for _, name := range part.Sensitive {
+					if part.Type == states.ComparisonType { // its other values are shown
+						for _, secret := range secretsOf(part.Values[name]) {
+							m.forms.addSecret(secret)
+						}
+						continue
+					}
 					if module == nil || !isCommonplace(module.Attribute(name)) {
 						m.forms.addSecret(part.Values[name])
 					}
@@ -84,6 +90,12 @@ func (m *masker) add(v any) {
 func (m *masker) watch(v cty.Value) cty.Value {
 	plain, sensitive := expr.Split(v)
 	if !plain.IsWhollyKnown() {
+		return v
+	}
+	if sensitive && !v.IsMarked() { // what is beside a secret is none
+		for _, text := range expr.SensitiveTexts(v) {
+			m.add(text)
+		}
 		return v
 	}
 	if sensitive {
@@ -153,6 +165,9 @@ func (e *maskedError) Unwrap() error { return e.err }
 // part masks what is said about a part: there its own secrets are hidden where they
 // stand as a word, however short they are.
 func (m *masker) part(s *step, text string) string {
+	if s.part.Type == states.ComparisonType { // it hides its own by itself, and short ones may be in keys
+		return m.text(text)
+	}
 	for _, name := range s.part.Sensitive {
 		for _, short := range shortTexts(s.part.Values[name]) {
 			text = strings.ReplaceAll(text, strconv.Quote(short), strconv.Quote(journal.Masked))

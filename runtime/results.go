@@ -127,6 +127,11 @@ func (e *engine) keepResult(s *step) {
 	default:
 		l.values = s.module.Encode(resource)
 	}
+	if s.part.Type == states.ComparisonType && l.values != nil {
+		l.values = map[string]any{states.NodesResult: l.values[states.NodesResult]}
+		hasSecret := len(secretsOf(l.values)) > 0
+		l.sensitive = func(string) bool { return hasSecret }
+	}
 	if j := e.options.Journal; j != nil {
 		e.recorder.fail(l.record(j, s.part.Address))
 	}
@@ -157,6 +162,9 @@ func (l *partResult) value(ref *states.Expr) (cty.Value, error) {
 			v = v.Mark(expr.Sensitive)
 		}
 		return v, nil
+	}
+	if l.module.Name == states.ComparisonType && !l.isUnknown {
+		return nodesValue(l.values[ref.Name])
 	}
 	v, err := expr.Result(a.Kind, l.values[ref.Name])
 	if err != nil {

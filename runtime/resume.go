@@ -152,6 +152,12 @@ func (e *engine) keepEarlierResult(s *step) {
 		l.values, l.missingReason = r.Values, r.None
 		l.sensitive = func(name string) bool { return slices.Contains(r.Sensitive, name) || s.hides(name) }
 		for _, name := range r.Sensitive {
+			if s.part.Type == states.ComparisonType {
+				for _, secret := range secretsOf(r.Values[name]) {
+					e.recorder.mask.add(secret)
+				}
+				continue
+			}
 			e.recorder.mask.add(r.Values[name])
 		}
 	}

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/tenetcm/tenet/internal/plainjson"
 	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/rules"
 	"github.com/tenetcm/tenet/runtime/journal"
@@ -120,6 +119,8 @@ func (i *invocation) isFor(p *states.Part) bool {
 type documents struct {
 	mu    sync.Mutex
 	known map[string]*document // by the address of the comparison
+	keyMu sync.Mutex
+	key   []byte // of digests; nil: it was not needed yet
 }
 
 // documentOf gives what a comparison of the run compares; nil: there is none.
@@ -136,6 +137,9 @@ func (e *engine) documentOf(comparison string) (*document, error) {
 				continue
 			}
 			d, err := documentOfPart(p)
+			if err == nil {
+				err = e.digest(d)
+			}
 			if err != nil {
 				return nil, err
 			}
@@ -177,12 +181,12 @@ func (e *engine) storedNode(comparison, address string) (json.RawMessage, error)
 	}
 	n := d.byAddress[address]
 	if s, purges := e.foreigners[address]; n == nil && purges { // from now on it is to go, whatever ends the run
-		return plainjson.Marshal(s)
+		return remember(s)
 	}
 	if n == nil {
 		return nil, nil
 	}
-	return plainjson.Marshal(n.Store())
+	return remember(n.Store())
 }
 
 // isOfNode reports whether the invocation changes a node, in an apply.
@@ -247,7 +251,7 @@ func (e *engine) recordFound(f *finding) {
 			continue
 		}
 		now := n.Store()
-		if known && !last.isUnknown && rules.Same(last.stored.Node, now.Node) && rules.Same(last.stored.Content, now.Content) {
+		if known && !last.isUnknown && isRememberedAs(last.stored, now) {
 			continue
 		}
 		e.recordAs(address, now)
@@ -264,7 +268,7 @@ func (e *engine) recordFound(f *finding) {
 }
 
 func (e *engine) recordAs(address string, s rules.Stored) {
-	data, err := plainjson.Marshal(s)
+	data, err := remember(s)
 	if err != nil {
 		e.recorder.fail(err)
 		return

@@ -13,7 +13,7 @@ func (e *engine) noteRest(s *step, f *finding) {
 	if isKnown && len(diff) > 0 {
 		e.recorder.noteOnce(s, "has changed, and belongs to no rule: "+strings.Join(fewOf(differencesOf(diff)), ", "))
 	}
-	if !e.planning() && (!isKnown || len(diff) > 0) {
+	if !e.planning() && (!isKnown || !sameOpenly(last.stored.Node, f.rest)) {
 		e.recordAs(f.name, rules.Stored{ID: f.name, Node: f.rest})
 	}
 }

@@ -64,6 +64,7 @@ func newDocument(c *states.Comparison) (*document, error) {
 	if err := plainOf(c.Wanted, &wanted); err != nil {
 		return nil, err
 	}
+	wanted = rules.Open(wanted)
 	divided, err := rules.Divide(d.list, wanted, true)
 	if err != nil {
 		return nil, err
@@ -115,6 +116,7 @@ func (e *engine) rememberedNodes() (map[string]remembered, error) {
 		if err := plainOf(known[address].Data, &n.stored); err != nil {
 			return nil, fmt.Errorf("what is remembered of %s cannot be read: %w", address, err)
 		}
+		n.stored.Node, n.stored.Content, n.stored.Parent = rules.Open(n.stored.Node), rules.Open(n.stored.Content), rules.Open(n.stored.Parent)
 		now := states.Renamed(address, e.run.Moved)
 		if _, taken := known[now]; now == address || !taken {
 			out[now] = n
@@ -126,6 +128,9 @@ func (e *engine) rememberedNodes() (map[string]remembered, error) {
 // compareNodes is what a comparison does.
 func (e *engine) compareNodes(s *step, c states.Comparison) (map[string]states.Differing, error) {
 	d, err := newDocument(&c)
+	if err == nil {
+		err = e.digest(d)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -133,7 +138,7 @@ func (e *engine) compareNodes(s *step, c states.Comparison) (map[string]states.D
 	if err != nil {
 		return nil, err
 	}
-	old, err := d.before(&c, last)
+	old, err := e.before(s, d, &c, last)
 	if err != nil {
 		return nil, err
 	}
@@ -163,11 +168,14 @@ func (e *engine) compareNodes(s *step, c states.Comparison) (map[string]states.D
 	}
 	e.recordFound(f)
 	e.noteRest(s, f)
+	for address, d := range f.nodes {
+		f.nodes[address] = forStates(d)
+	}
 	return f.nodes, nil
 }
 
 // before gives the nodes that are there: as rules have retrieved them, or as they were remembered.
-func (d *document) before(c *states.Comparison, last map[string]remembered) ([]*rules.Node, error) {
+func (e *engine) before(s *step, d *document, c *states.Comparison, last map[string]remembered) ([]*rules.Node, error) {
 	var retrieved map[string]any
 	if err := plainOf(c.Retrieved, &retrieved); err != nil {
 		return nil, err
@@ -183,8 +191,12 @@ func (d *document) before(c *states.Comparison, last map[string]remembered) ([]*
 				continue
 			}
 			address := d.address(n.Rule, &n.Hit)
-			if wanted := d.byAddress[address]; wanted != nil {
+			wanted := d.byAddress[address]
+			if wanted != nil {
 				n.Content = rules.Named(n.Content, wanted.Content, last[address].stored.Content)
+			}
+			if err := e.hideRetrieved(s, n, wanted); err != nil {
+				return nil, err
 			}
 			old = append(old, n)
 		}
@@ -360,6 +372,10 @@ func differencesOf(diff []rules.Difference) (list []string) {
 }
 
 func short(v any) string {
+	if _, secret := v.(rules.Secret); secret {
+		return "(sensitive)"
+	}
+	v = rules.EachSecret(v, func(rules.Secret) any { return "(sensitive)" })
 	text, err := json.Marshal(v)
 	if err != nil {
 		return cmp.Or(fmt.Sprint(v), "?")

@@ -143,6 +143,37 @@ func Value(plain any) (cty.Value, error) {
 	return cty.DynamicVal, fmt.Errorf("%T is no plain data", plain)
 }
 
+// ValueWith is Value of data in which other things stand for some values: open gives such a value, and mark what it becomes.
+func ValueWith(plain any, open func(any) (value any, ok bool), mark func(cty.Value) cty.Value) (cty.Value, error) {
+	if value, ok := open(plain); ok {
+		v, err := Value(value)
+		return mark(v), err
+	}
+	switch p := plain.(type) {
+	case map[string]any:
+		fields := make(map[string]cty.Value, len(p))
+		for name, e := range p {
+			v, err := ValueWith(e, open, mark)
+			if err != nil {
+				return cty.DynamicVal, fmt.Errorf("[%q]: %w", name, err)
+			}
+			fields[name] = v
+		}
+		return cty.ObjectVal(fields), nil
+	case []any:
+		list := make([]cty.Value, len(p))
+		for i, e := range p {
+			v, err := ValueWith(e, open, mark)
+			if err != nil {
+				return cty.DynamicVal, fmt.Errorf("element %d: %w", i, err)
+			}
+			list[i] = v
+		}
+		return cty.TupleVal(list), nil
+	}
+	return Value(plain)
+}
+
 // Int gives a whole number that an int holds; marks are ignored.
 func Int(v cty.Value) (int, bool) {
 	v, _ = Split(v)

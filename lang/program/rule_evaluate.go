@@ -119,7 +119,7 @@ func (e *ruleEvaluator) compare(address string, retrieved map[string]cty.Value, 
 		ignore = append(ignore, cty.StringVal(s.String()))
 	}
 	attributes := []expr.Attribute{{Name: "name", Value: cty.StringVal(address), Range: at}, {Name: "rules", Value: e.known(e.documentRules()), Range: at},
-		{Name: "wanted", Value: e.known(e.of.wanted), Range: at}}
+		{Name: "wanted", Value: e.wantedData(), Range: at}}
 	if len(ignore) > 0 {
 		attributes = append(attributes, expr.Attribute{Name: "ignore", Value: cty.ListVal(ignore), Range: at})
 	}
@@ -141,7 +141,7 @@ func (e *ruleEvaluator) compare(address string, retrieved map[string]cty.Value, 
 
 // known gives plain data as a value.
 func (e *ruleEvaluator) known(plain any) cty.Value {
-	v, err := expr.Value(plain)
+	v, err := valueWithSecrets(plain)
 	if err != nil {
 		e.errorAt(e.of.decl.src, diag.HintOf(err), "%v", err)
 		return cty.DynamicVal

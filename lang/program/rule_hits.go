@@ -67,16 +67,15 @@ func (e *evaluator) divideData(name string) *ruledData {
 		return nil
 	}
 	out.decl = decl
-	v, sensitive := expr.Split(e.data(name))
-	switch {
-	case !v.IsWhollyKnown():
-		return nil
-	case sensitive:
-		e.errorAt(out.rules[0].src, "keep what is secret out of this data: its nodes name secrets, and states look them up",
-			"data.%s is sensitive, and rules cannot be for that yet", name)
+	v := e.data(name)
+	if known, _ := expr.Split(v); !known.IsWhollyKnown() {
 		return nil
 	}
-	plain, err := expr.Plain(v)
+	plain, err := plainWithSecrets(v)
+	if secret, all := plain.(rules.Secret); all && err == nil && secret.Value != nil {
+		e.errorAt(out.rules[0].src, "let only what is secret in it be sensitive", "all of data.%s is sensitive, and what tells nodes apart is shown", name)
+		return nil
+	}
 	if err != nil {
 		e.errorAt(decl.src, diag.HintOf(err), "%v", err)
 		return nil

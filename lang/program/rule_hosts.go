@@ -43,7 +43,7 @@ func (e *evaluator) isOfHost(of *ruledData, n *rules.Node) (isHere, ok bool) {
 	ctx := e.root.NewChild()
 	ctx.Variables = map[string]cty.Value{}
 	for name, plain := range map[string]any{"node": n.Hit.Node, "path": n.Hit.Path, "parent": n.Hit.Parent} {
-		v, err := expr.Value(plain)
+		v, err := valueWithSecrets(plain)
 		if err != nil {
 			e.errorAt(a.Range(), diag.HintOf(err), "%v", err)
 			return false, false
@@ -58,7 +58,11 @@ func (e *evaluator) isOfHost(of *ruledData, n *rules.Node) (isHere, ok bool) {
 		return false, false
 	}
 	terms := []string{}
-	plain, _ := expr.Split(v)
+	plain, sensitive := expr.Split(v)
+	if sensitive {
+		e.errorAt(a.Range(), "compute them of what is not", "the hosts of %s are sensitive, and the plan of each host would tell them", nodeAddress(of.rules[n.Rule].base, n))
+		return false, false
+	}
 	text, err := expr.Text(plain)
 	if err == nil {
 		terms = append(terms, text)

@@ -27,11 +27,7 @@ func (e *ruleEvaluator) retrieved() retrieval {
 			continue
 		}
 		v := e.deferrableValue(a.Expr, e.root)
-		if _, sensitive := expr.Split(v); sensitive {
-			e.errorAt(a.Range(), "let it print what may be shown", "what %s retrieves is sensitive, and rules cannot compare that yet", d.base)
-			continue
-		}
-		if !v.IsWhollyKnown() && !expr.IsDeferred(v) {
+		if plain, _ := expr.Split(v); !plain.IsWhollyKnown() && !expr.IsDeferred(v) {
 			continue // why has been reported
 		}
 		if expr.IsDeferred(v) {

@@ -31,6 +31,8 @@ type Ledger struct {
 	Unconfirmed []Unconfirmed `json:"unconfirmed,omitempty"`
 	// Nodes are the nodes of data that rules have made or found as wanted, by site and address.
 	Nodes map[string]map[string]Node `json:"nodes,omitempty"`
+	// DigestKey is the key by which secrets in Nodes are digested; nil: none are. It stays on the machine.
+	DigestKey []byte `json:"-"`
 	// Damaged says what of the runs could not be read, for people.
 	Damaged []string `json:"damaged,omitempty"`
 

@@ -60,6 +60,9 @@ func (f *Folder) cached() (*Ledger, error) {
 	if err == nil && h.Base == l.Through && h.Settled > l.Through {
 		l.Through = h.Settled
 	}
+	if err == nil {
+		l.DigestKey, err = f.digestKey()
+	}
 	return l, err
 }
 
