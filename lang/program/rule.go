@@ -23,6 +23,7 @@ type ruleDecl struct {
 
 	create, update, delete, validate *syntax.Attribute // states
 	retrieve, hosts                  *syntax.Attribute
+	hostsOf                          func(values map[string]cty.Value) (cty.Value, error) // in the place of hosts, which says where it stands
 }
 
 // states are the attributes that name states.
@@ -47,6 +48,7 @@ func (d *decoder) rule(out *declaration, b *syntax.Block) {
 	out.entry.OpenParts = true
 	a := b.Body.Attribute
 	r := &ruleDecl{create: a("create"), update: a("update"), delete: a("delete"), validate: a("validate"), retrieve: a("retrieve"), hosts: a("hosts")}
+	r.hostsOf = b.Hosts
 	out.rule = r
 	d.ruleData(out, a("data"), b)
 	if a("select") == nil {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	hcl2 "github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
 
 	"github.com/tenetcm/tenet/lang/diag"
@@ -50,9 +51,9 @@ func (e *evaluator) isOfHost(of *ruledData, n *rules.Node) (isHere, ok bool) {
 		}
 		ctx.Variables[name] = v
 	}
-	v, ok := e.attribute(a, ctx)
+	v, ok := e.hostsOf(of, n, ctx)
 	if !ok {
-		if v.IsKnown() {
+		if v.IsKnown() && v.IsNull() {
 			e.errorAt(a.Range(), `write hosts = path.switches, or hosts = "@edge"`, "the hosts of %s are null", nodeAddress(of.rules[n.Rule].base, n))
 		}
 		return false, false
@@ -82,4 +83,28 @@ func (e *evaluator) isOfHost(of *ruledData, n *rules.Node) (isHere, ok bool) {
 		}
 	}
 	return p.Matches(e.host.Name, e.host.Groups), true
+}
+
+// hostsOf computes the hosts of a node; where that fails, it has been reported, but for null.
+func (e *evaluator) hostsOf(of *ruledData, n *rules.Node, ctx *hcl2.EvalContext) (v cty.Value, ok bool) {
+	r := of.rules[n.Rule].rule
+	if r.hostsOf == nil {
+		return e.attribute(r.hosts, ctx)
+	}
+	values := map[string]cty.Value{}
+	for name, plain := range map[string]any{"node": n.Hit.Node, "path": n.Hit.Path, "parent": n.Hit.Parent} {
+		// A script would have to take all of a value as sensitive in which something is.
+		v, err := expr.Value(rules.EachSecret(plain, func(rules.Secret) any { return nil }))
+		if err != nil {
+			e.errorAt(r.hosts.Range(), diag.HintOf(err), "%v", err)
+			return cty.DynamicVal, false
+		}
+		values[name] = v
+	}
+	v, err := r.hostsOf(values)
+	if err != nil {
+		e.list.Add(diag.Diagnostic{Summary: fmt.Sprintf("the hosts of %s: %v", nodeAddress(of.rules[n.Rule].base, n), err), Range: rangeOf(r.hosts.Range()), Hint: diag.HintOf(err)})
+		return cty.DynamicVal, false
+	}
+	return v, v.IsKnown() && !v.IsNull()
 }

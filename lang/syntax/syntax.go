@@ -50,6 +50,8 @@ type Block struct {
 	// Generate makes the parts of a state for the values of its params, where a
 	// function does; nil: they stand in the body.
 	Generate func(params map[string]cty.Value) (*Body, diag.List)
+	// Hosts gives the hosts of a node of a rule, where a function does, of the values of a node that it takes; nil: an attribute does.
+	Hosts func(values map[string]cty.Value) (cty.Value, error)
 }
 
 // Expression is an expression and what it needs from its surroundings, which
