@@ -73,9 +73,15 @@ func (s State) clone() State {
 	return s
 }
 
+// counts tells whether the present failure is one of the attempts that end at a number. What a host goes back to was there once: if it
+// cannot be had, waiting for ever helps nobody.
+func (s *State) counts() bool {
+	return s.Cause.counts() || s.Goal == Return && s.Cause == Unavailable
+}
+
 // Attempt is how often the present cause, or the worst one, has led to nothing.
 func (s *State) Attempt() int {
-	if s.Cause.counts() {
+	if s.counts() {
 		return s.Attempts[s.Cause]
 	}
 	worst := 0

@@ -156,7 +156,7 @@ func (st *step) found(m Found) Trigger {
 		return on
 	}
 	st.failure = m.Failure
-	if m.Cause != Unavailable {
+	if m.Cause != Unavailable && s.Goal != Return { // of what a host goes back to, the plan may be at hand, and the contents not
 		delete(s.Attempts, Unavailable)
 	}
 	todo := m.Something || m.Maybe && !s.HasRun
@@ -245,7 +245,7 @@ func (st *step) follow() Trigger {
 // isSpent tells whether it has failed as often as it may.
 func (st *step) isSpent() bool {
 	s := &st.s
-	return s.Phase == Retrying && s.Cause.counts() && s.Attempts[s.Cause] >= st.options.Attempts
+	return s.Phase == Retrying && s.counts() && s.Attempts[s.Cause] >= st.options.Attempts
 }
 
 // canReturn tells whether what has failed can be given up for what was last converged.

@@ -216,6 +216,18 @@ func stories() map[string]struct {
 			tick > reverting
 			fail:unavailable > retrying
 			tick fail:apply > help failed`},
+		"back, for which something is missing": {revert, converged + `
+			want:B some fail:apply tick some fail:unavailable > retrying
+			tick some fail:apply > reverting failed
+			fail:unavailable > retrying
+			tick fail:unavailable > help failed
+			tick > discovering failed
+			none ok > waiting converged`},
+		"back, for which something is missing for a while": {revert, converged + `
+			want:B some fail:apply tick some fail:apply fail:unavailable > retrying
+			tick ok > waiting reverted
+			tick some fail:unavailable > retrying
+			tick fail:unavailable > help failed`},
 		"back takes too long": {revert, converged + `
 			want:B some fail:apply tick some fail:apply fail:deadline > help failed`},
 		"back, while something else comes": {revert, converged + `

@@ -83,6 +83,7 @@ func (st *step) leave(from Phase, on Trigger) {
 	case OnReturn:
 		if s.Goal != Return {
 			s.Goal, s.Fallen = Return, s.Wanted
+			delete(s.Attempts, Unavailable) // those were at what is given up
 		}
 	case OnPoll, OnFailed, OnOverdue, OnUnstable:
 		s.HasRun = false
@@ -90,6 +91,9 @@ func (st *step) leave(from Phase, on Trigger) {
 		s.HasRun = true
 		if from == Applying {
 			s.Applied = s.Target.Digest
+		}
+		if s.Goal == Return {
+			delete(s.Attempts, Unavailable)
 		}
 	}
 	if from.IsRest() || on == OnSuperseded || on == OnUndeploy {
