@@ -258,7 +258,7 @@ func (e *engine) recordFound(f *finding) {
 	}
 	for address := range f.last {
 		i := f.ruleOf(address)
-		if i < 0 || f.rules[i].Retrieves == "" || f.byAddress[address] != nil || slices.Contains(f.kept, address) {
+		if i < 0 || f.rules[i].Shared || f.rules[i].Retrieves == "" || f.byAddress[address] != nil || slices.Contains(f.kept, address) {
 			continue
 		}
 		if _, differs := f.nodes[address]; !differs { // it is gone already

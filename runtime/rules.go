@@ -232,6 +232,8 @@ func (f *finding) add(c *rules.Change) {
 	wanted := f.byAddress[address]
 	d := states.Differing{Path: c.Hit.Path, Around: f.around[address], Old: c.Old, Why: why(c)}
 	switch {
+	case c.Act == rules.Delete && wanted == nil && r.Shared:
+		return
 	case c.Act == rules.Delete && f.isForeign(address):
 		f.addForeign(address, c, d)
 		return

@@ -28,6 +28,8 @@ type DocumentRule struct {
 	Deletes   bool   `json:"deletes,omitempty"`
 	// Purges: what is found and not wanted is deleted, whoever has made it.
 	Purges bool `json:"purges,omitempty"`
+	// Shared: several hosts of the site are this machine, so that what is not wanted here may be another one's.
+	Shared bool `json:"shared,omitempty"`
 }
 
 // Comparison is what such a part has to compare.

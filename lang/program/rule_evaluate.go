@@ -153,7 +153,7 @@ func (e *ruleEvaluator) known(plain any) cty.Value {
 func (e *ruleEvaluator) documentRules() (list []any) {
 	for i, d := range e.of.rules {
 		r := states.DocumentRule{Address: e.prefix + d.base, Select: d.rule.selector.String(), Ordered: d.rule.ordered,
-			Creates: d.rule.create != nil, Updates: d.rule.update != nil, Deletes: d.rule.delete != nil, Purges: d.rule.purge}
+			Creates: d.rule.create != nil, Updates: d.rule.update != nil, Deletes: d.rule.delete != nil, Purges: d.rule.purge, Shared: e.sharers() != nil}
 		if by := e.retriever(i); by >= 0 {
 			r.Retrieves = e.prefix + e.of.rules[by].base
 		}
