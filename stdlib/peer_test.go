@@ -30,12 +30,17 @@ component "peer" {
       network = {
         "bridge-name" = "br-dut"
         interfaces = [
+          { id = "i0", name = "eth0", kind = "ethernet" }, # nothing of the cluster hangs on it
           { id = "i1", name = "dut0", kind = "ethernet" },
           { id = "i2", name = "vcan0", kind = "vCAN" },
           { id = "i3", name = "can0", kind = "CAN", parameters = { bitrate = 250000, "sample-point" = 800 } },
         ]
       }
+      topology = {
+        devices = [for n in [0, 1, 2, 3] : { id = "d${n}", name = "ecu${n}", "interface-id" = "i${n}" }]
+      }
     }
+    devices = ["d1", "d2", "d3"]
   }
 }
 `

@@ -56,7 +56,7 @@ type reference struct {
 }
 
 // ReadPeers reads descriptors of openDuT: a file in YAML, with one document or several, or in JSON, or a folder of such files. A peer is a
-// host with the labels "id" and "location" and the variable "peer", its spec.
+// host with the labels "id" and "location" and the variable "peer", its spec; in a cluster it has "peer_devices", the ids of its devices there.
 func ReadPeers(files fs.FS, name string) (*Inventory, diag.List) {
 	p := &peers{names: map[string]diag.Range{}, ids: map[string]diag.Range{}, hostIDs: map[string]string{}, devices: map[string]string{}}
 	info, err := fs.Stat(files, name)
@@ -342,24 +342,26 @@ func (p *peers) deployment(d *document.Node) {
 // resolve finds the hosts that clusters name by their devices.
 func (p *peers) resolve() {
 	for _, c := range p.clusters {
-		members := map[string]bool{}
+		members := map[string][]any{} // the devices of each host
 		for _, d := range c.devices {
 			host := p.devices[d.text]
 			if host == "" {
 				p.errorAt(d.at, "describe the peer that has it", "no peer has the device %.100q of the cluster %s", d.text, c.Name)
 			}
-			members[host] = true
+			members[host] = append(members[host], d.text)
 		}
 		for i := range p.inventory.Hosts {
-			if h := &p.inventory.Hosts[i]; members[h.Name] {
+			if h := &p.inventory.Hosts[i]; members[h.Name] != nil {
 				c.Hosts, h.Groups = append(c.Hosts, h.Name), append(h.Groups, c.Name)
+				devices := Level{Group: c.Name, Items: []Item{{Name: "peer_devices", Value: members[h.Name], Range: c.Range}}}
+				h.Levels = append([]Level{devices}, h.Levels...)
 			}
 		}
 		if c.leader != nil {
 			switch c.Leader = p.hostIDs[c.leader.text]; {
 			case c.Leader == "":
 				p.errorAt(c.leader.at, "it is the id of a peer", "no peer has the id %.100q of the leader of %s", c.leader.text, c.Name)
-			case !members[c.Leader]:
+			case members[c.Leader] == nil:
 				p.errorAt(c.leader.at, "name one of its devices as well, or another leader", "%s leads the cluster %s, which has none of its devices", c.Leader, c.Name)
 			}
 		}

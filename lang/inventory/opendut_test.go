@@ -40,7 +40,7 @@ func TestReadPeers(t *testing.T) {
 		t.Errorf("clusters are %q", got)
 	}
 	h := inv.Hosts[1]
-	if h.Name != "edge2" || h.Labels["id"] != "p2" || !slices.Equal(h.Groups, []string{"bench"}) || len(h.Levels) != 1 || h.Levels[0].Items[0].Name != "peer" {
+	if h.Name != "edge2" || h.Labels["id"] != "p2" || !slices.Equal(h.Groups, []string{"bench"}) || len(h.Levels) != 2 || h.Levels[1].Items[0].Name != "peer" || fmt.Sprint(h.Levels[0].Items[0].Value) != "[d2]" {
 		t.Errorf("the host is %+v", h)
 	}
 }

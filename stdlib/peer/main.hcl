@@ -14,16 +14,18 @@
 #         vars = {
 #           name      = host.name
 #           peer      = host.vars.peer
+#           devices   = host.vars.peer_devices
 #           cluster   = host.cluster
 #           addresses = { for h in hosts("@bench") : h.name => h.address }
 #         }
 #       }
 #     }
 #
-# The Ethernet interfaces of the peer join a bridge, and so do GRE tunnels between
-# the leader of the cluster and each other member, so that all devices are in one
-# network. CAN interfaces share a bus of the machine, which cannelloni carries over
-# IP: the leader serves, the others connect. Executors are containers.
+# The Ethernet interfaces on which devices of the cluster hang join a bridge, and so
+# do GRE tunnels between the leader of the cluster and each other member, so that
+# all devices are in one network. No other interface is touched. CAN interfaces with
+# such devices share a bus of the machine, which cannelloni carries over IP: the
+# leader serves, the others connect. Executors are containers.
 #
 # Each part has the id of what it is for in its address, such as
 # component.peer.state.network.bridge_port.interface["491b2e83-…"]: by that a
@@ -62,7 +64,13 @@ variable "cluster" {
     members = list(string)
   })
   default     = null
-  description = "The cluster that it has joined: host.cluster. Without one, only its executors and virtual CAN devices are made."
+  description = "The cluster that it has joined: host.cluster. Without one, only its CAN interfaces and executors are set up."
+}
+
+variable "devices" {
+  type        = list(string)
+  default     = null
+  description = "The ids of the devices that belong to the cluster: host.vars.peer_devices. Without it, all that the descriptor names."
 }
 
 variable "addresses" {
@@ -97,6 +105,11 @@ variable "can_port" {
   type        = number
   default     = 21000
   description = "The first of 4096 TCP ports on which the leader serves CAN, one for each member."
+
+  validation {
+    condition     = length(distinct(values(local.port))) == length(local.port)
+    error_message = "Two members would have the same port for CAN, which comes from their names: give one of them another name."
+  }
 }
 
 variable "cannelloni" {
@@ -119,10 +132,15 @@ variable "results_url" {
 
 locals {
   interfaces = try(coalesce(var.peer.network.interfaces), [])
-  ethernet   = { for i in local.interfaces : i.id => i if lower(i.kind) == "ethernet" }
-  cans       = { for i in local.interfaces : i.id => i if lower(i.kind) != "ethernet" }
-  executors  = { for e in(var.peer.executors == null ? [] : var.peer.executors) : e.id => e }
-  bridge     = coalesce(var.bridge, try(var.peer.network["bridge-name"], null), "br-opendut")
+  topology   = try(coalesce(var.peer.topology.devices), [])
+  used = [
+    for d in local.topology : try(d["interface-id"], d["interface"])
+    if var.devices == null || try(contains(var.devices, d.id), false)
+  ]
+  ethernet  = { for i in local.interfaces : i.id => i if lower(i.kind) == "ethernet" && contains(local.used, i.id) }
+  cans      = { for i in local.interfaces : i.id => i if lower(i.kind) != "ethernet" && contains(local.used, i.id) }
+  executors = { for e in(var.peer.executors == null ? [] : var.peer.executors) : e.id => e }
+  bridge    = coalesce(var.bridge, try(var.peer.network["bridge-name"], null), "br-opendut")
 
   members = var.cluster == null || !var.manage_network ? [] : sort(var.cluster.members)
   leader  = length(local.members) == 0 ? "" : coalesce(var.cluster.leader, local.members[0])

@@ -5,7 +5,8 @@ case "a leader serves CAN over IP" {
     addresses = { edge1 = "192.0.2.1", edge2 = "192.0.2.2" }
     install   = false
     peer = {
-      network = { interfaces = [{ id = "i2", name = "vcan0", kind = "vCAN" }] }
+      network  = { interfaces = [{ id = "i2", name = "vcan0", kind = "vCAN" }] }
+      topology = { devices = [{ id = "d2", name = "ecu", "interface-id" = "i2" }] }
     }
   }
   machine {
@@ -31,12 +32,34 @@ case "a leader serves CAN over IP" {
   }
 }
 
-case "without a cluster the network is left alone but for CAN" {
+case "with manage_network = false nothing of the network is made" {
+  vars = {
+    name           = "edge1"
+    cluster        = { name = "bench", leader = "edge1", members = ["edge1", "edge2"] }
+    manage_network = false
+    peer = {
+      network  = { interfaces = [{ id = "i1", name = "eth9", kind = "Ethernet" }, { id = "i2", name = "can9", kind = "CAN" }] }
+      topology = { devices = [{ id = "d1", "interface-id" = "i1" }, { id = "d2", "interface-id" = "i2" }] }
+    }
+  }
+
+  expect_apply {
+    changed = []
+  }
+}
+
+case "without a cluster, interfaces without devices are left alone" {
   vars = {
     name    = "edge1"
     install = false
     peer = {
-      network = { interfaces = [{ id = "i1", name = "eth9", kind = "Ethernet" }] }
+      network = {
+        interfaces = [
+          { id = "i1", name = "eth9", kind = "Ethernet" },
+          { id = "i2", name = "can9", kind = "CAN" },
+        ]
+      }
+      topology = { devices = [{ id = "d1", "interface-id" = "i1" }] }
     }
   }
 
