@@ -78,6 +78,13 @@ func TestLeaveCluster(t *testing.T) {
 		t.Fatalf("it holds %s", got)
 	}
 	left := asMember(t, "", "")
+	// A run of a part of the site, as that of a hook, leaves all of it as it is.
+	hook := *left
+	hook.Partial = true
+	m.carryOut(t, &hook, m.Memory)
+	if got := m.holds(t, "lab"); got != "/d /d/bench /own" || m.memberOf(t) != "lab/bench" {
+		t.Fatalf("it holds %s, and is a member of %q", got, m.memberOf(t))
+	}
 	managed, err := m.folder.Managed()
 	if err != nil {
 		t.Fatal(err)
