@@ -94,9 +94,9 @@ func forStates(d states.Differing) states.Differing {
 	return d
 }
 
-// hideRetrieved makes secrets of what is there where the wanted node has one, where a secret of the run is in a text, and, if all that is
+// hideRetrieved makes secrets of what is there where the wanted node has one, or what is remembered of it, where a secret of the run is in a text, and, if all that is
 // retrieved is sensitive, of every text and number.
-func (e *engine) hideRetrieved(s *step, n, wanted *rules.Node) error {
+func (e *engine) hideRetrieved(s *step, n, wanted *rules.Node, last *rules.Stored) error {
 	if key := n.Hit.Name; e.recorder.mask.text(key) != key {
 		return &diag.HintError{Message: "a secret is in what tells a node apart that is retrieved, and that is shown", Hint: "select by another field"}
 	}
@@ -106,6 +106,7 @@ func (e *engine) hideRetrieved(s *step, n, wanted *rules.Node) error {
 		node, around = wanted.Hit.Node, wanted.Hit.Around
 	}
 	n.Hit.Node, n.Content, n.Hit.Around = e.hideLike(n.Hit.Node, node, all), e.hideLike(n.Content, node, all), e.hideLike(n.Hit.Around, around, all)
+	n.Hit.Node, n.Content, n.Hit.Around = e.hideLike(n.Hit.Node, last.Node, false), e.hideLike(n.Content, last.Node, false), e.hideLike(n.Hit.Around, last.Parent, false)
 	if !rules.HasSecret(n.Hit.Node) && !rules.HasSecret(n.Hit.Around) {
 		return nil
 	}
@@ -114,9 +115,14 @@ func (e *engine) hideRetrieved(s *step, n, wanted *rules.Node) error {
 
 func (e *engine) hideLike(v, like any, all bool) any {
 	if _, secret := like.(rules.Secret); secret && v != nil {
+		if s, already := v.(rules.Secret); already {
+			return s
+		}
 		return rules.Secret{Value: v}
 	}
 	switch v := v.(type) {
+	case rules.Secret:
+		return v
 	case map[string]any:
 		fields, _ := like.(map[string]any)
 		out := make(map[string]any, len(v))

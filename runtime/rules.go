@@ -195,7 +195,8 @@ func (e *engine) before(s *step, d *document, c *states.Comparison, last map[str
 			if wanted != nil {
 				n.Content = rules.Named(n.Content, wanted.Content, last[address].stored.Content)
 			}
-			if err := e.hideRetrieved(s, n, wanted); err != nil {
+			known := last[address].stored
+			if err := e.hideRetrieved(s, n, wanted, &known); err != nil {
 				return nil, err
 			}
 			old = append(old, n)
