@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/tenetcm/tenet/lang"
+	"github.com/tenetcm/tenet/lang/diag"
 	langsite "github.com/tenetcm/tenet/lang/site"
 	"github.com/tenetcm/tenet/runtime/cluster"
 	"github.com/tenetcm/tenet/runtime/fleet"
@@ -162,7 +163,8 @@ func (v *fleetRun) leaveAlone(members []*fleet.Member, l *clusterLatch) []*fleet
 		if why == "" {
 			return false
 		}
-		o := fleet.Outcome{Machine: m.Name, Status: fleet.Incomplete, Err: errors.New(why)}
+		o := fleet.Outcome{Machine: m.Name, Status: fleet.Incomplete, Err: &diag.HintError{Message: why,
+			Hint: "tenet status cluster." + l.Name + " tells what is missing; a host that another cluster has is freed there, or by tenet forget cluster.OTHER -l HOST, with -i for its site"}}
 		if !l.answers[i].replied() {
 			o = l.answers[i].outcome
 		}
@@ -184,6 +186,7 @@ func (v *fleetRun) joinClusters(ctx context.Context, members []*fleet.Member) ([
 		if err != nil {
 			return nil, err
 		}
+		v.site.Target.Clusters[l.Name] = l.Joined
 		members = v.leaveAlone(members, l)
 	}
 	return members, nil

@@ -297,6 +297,10 @@ func (p *peers) cluster(d *document.Node) {
 	if c.Name, c.Range = p.text(metadata, "name", "a cluster has a name"); c.Name == "" {
 		return
 	}
+	if !isClusterName(c.Name) {
+		p.errorAt(c.Range, "use letters, digits, _ and -, and begin with a letter", "%.100q is no name for a cluster", c.Name)
+		return
+	}
 	if i := slices.IndexFunc(p.clusters, func(other *clusterDescriptor) bool { return other.Name == c.Name }); i >= 0 {
 		p.list.Add(diag.Diagnostic{Summary: fmt.Sprintf("the cluster %q is described twice", c.Name), Hint: "give one of them another name", Range: c.Range,
 			Related: []diag.Related{{Message: "first described here", Range: p.clusters[i].Range}}})
@@ -379,4 +383,15 @@ func (p *peers) resolve() {
 		p.inventory.Clusters = append(p.inventory.Clusters, c.Cluster)
 	}
 	slices.Sort(p.inventory.Groups)
+}
+
+// isClusterName reports whether a cluster may have that name, which is one of a group and of references, too.
+func isClusterName(name string) bool {
+	for i, r := range name {
+		letter := r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'
+		if !letter && (i == 0 || r != '-' && r != '_' && (r < '0' || r > '9')) {
+			return false
+		}
+	}
+	return name != All && name != Ungrouped
 }

@@ -60,6 +60,7 @@ func TestReadPeersRefuses(t *testing.T) {
 		"interface": {strings.Replace(one, "interface-id: i1", "interface-id: i9", 1), `the peer edge1 has no interface with the id "i9"`},
 		"ethernet":  {strings.Replace(one, "Ethernet", "Token Ring", 1), `there is no interface of the kind "Token Ring"`},
 		"device":    {one + "---\n" + clusterOf("bench", "p1", "d1", "d9"), `lab.yml:11:37: no peer has the device "d9" of the cluster bench`},
+		"cluster":   {one + "---\n" + strings.Replace(clusterOf("bench", "p1", "d1"), "name: bench", "name: a b", 1), `"a b" is no name for a cluster`},
 		"leader":    {one + "---\n" + clusterOf("bench", "p9", "d1"), `no peer has the id "p9" of the leader of bench`},
 		"outsider":  {one + "---\n" + peer(2, "edge2") + "---\n" + clusterOf("bench", "p2", "d1"), "edge2 leads the cluster bench, which has none of its devices"},
 		"empty":     {one + "---\n" + clusterOf("bench", "p1"), `the cluster "bench" has no devices`},

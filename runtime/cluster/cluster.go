@@ -49,15 +49,18 @@ type Latch struct {
 	Elsewhere map[string]string
 	// Leaves are, of these, those whose cluster is one of the same site, which wants them no more: their next run ends that.
 	Leaves map[string]bool
+	// Missing are hosts that gave no answer and are no members: why, by name.
+	Missing map[string]string
+	present []string // of Joined, those that have answered
 }
 
 // Decide decides whether a cluster of a site can be rolled out. Of the peers, its hosts count.
 func Decide(siteName string, c site.Cluster, peers []Peer) *Latch {
 	peers = slices.DeleteFunc(slices.Clone(peers), func(p Peer) bool { return !slices.Contains(c.Hosts, p.Name) })
-	l := &Latch{Cluster: c, Elsewhere: map[string]string{}, Leaves: map[string]bool{}}
+	l := &Latch{Cluster: c, Elsewhere: map[string]string{}, Leaves: map[string]bool{}, Missing: map[string]string{}}
 	recorded := map[string]bool{} // who was a member when one of them heard last
 	for _, p := range peers {
-		if p.isMember(siteName, c.Name) {
+		if p.isMember(siteName, c.Name) && !p.isStale(siteName, c.Name, peers) {
 			l.Deployed = true
 			for _, name := range p.Of.Members {
 				recorded[name] = true
@@ -75,7 +78,7 @@ func Decide(siteName string, c site.Cluster, peers []Peer) *Latch {
 				wait(p.Name, l.Elsewhere[p.Name])
 			}
 		case p.Away == "":
-			l.Joined = append(l.Joined, p.Name)
+			l.Joined, l.present = append(l.Joined, p.Name), append(l.present, p.Name)
 			if !p.isMember(siteName, c.Name) {
 				l.Newcomers = append(l.Newcomers, p.Name)
 			}
@@ -86,9 +89,19 @@ func Decide(siteName string, c site.Cluster, peers []Peer) *Latch {
 			if l.Together {
 				wait(p.Name, p.Away)
 			}
+		default:
+			l.Missing[p.Name] = p.Away
 		}
 	}
 	return l
+}
+
+// isStale reports whether the record of a host names another one as a member that answers, and is none: since then
+// the cluster was taken away, while this host was not there.
+func (p *Peer) isStale(siteName, cluster string, peers []Peer) bool {
+	return slices.ContainsFunc(peers, func(other Peer) bool {
+		return other.Away == "" && !other.Of.Is(siteName, cluster) && slices.Contains(p.Of.Members, other.Name)
+	})
 }
 
 // isMember reports whether the host knows that it is a member, and of whom else.
@@ -104,10 +117,13 @@ func (l *Latch) Reason() string {
 // Blocks tells why a host gets nothing at present; empty: nothing keeps it from its turn.
 func (l *Latch) Blocks(host string) string {
 	why, elsewhere := l.Elsewhere[host]
+	away, missing := l.Missing[host]
 	switch {
 	case l.Leaves[host]:
 	case len(l.Waiting) > 0:
 		return l.Reason()
+	case missing: // were it back by its turn, that would take away what it may have of the cluster
+		return fmt.Sprintf("it gave no answer when the cluster %s was asked: %s", l.Name, away)
 	case elsewhere:
 		return fmt.Sprintf("it cannot join the cluster %s: %s", l.Name, why)
 	}
@@ -123,8 +139,8 @@ type Answer struct {
 // Ask asks hosts to join, or to leave, and gives what each says, by its name.
 type Ask func(names []string, m site.Membership, leaves bool) (map[string]Answer, error)
 
-// Join claims all who are to join the cluster, and tells them then who its members are. Where one cannot be claimed it lets go
-// of the others, and the latch waits for that. An error is the caller's own: nobody was asked.
+// Join claims all who are to join the cluster, and tells all then who its members are. Where one cannot be claimed it lets go
+// of the others, and the latch waits for that; a cluster that is deployed goes on without it. An error is the caller's own: nobody was asked.
 func (l *Latch) Join(ask Ask) error {
 	if len(l.Waiting) > 0 || len(l.Newcomers) == 0 {
 		return nil
@@ -134,25 +150,34 @@ func (l *Latch) Join(ask Ask) error {
 	if err != nil {
 		return err
 	}
-	var claimed []string
+	var claimed, failed []string
+	reasons := map[string]string{}
 	for _, name := range l.Newcomers {
 		switch a, ok := answers[name]; {
 		case !ok:
-			l.Waiting = append(l.Waiting, name+" (it was not asked)")
+			failed, reasons[name] = append(failed, name), "it was not asked"
 		case a.Err != nil:
-			l.Waiting = append(l.Waiting, fmt.Sprintf("%s (%v)", name, a.Err))
+			failed, reasons[name] = append(failed, name), a.Err.Error()
 		case a.Was == nil:
 			claimed = append(claimed, name)
 		}
 	}
-	if len(l.Waiting) > 0 {
+	if len(failed) > 0 && !l.Deployed {
+		for _, name := range failed {
+			l.Waiting = append(l.Waiting, fmt.Sprintf("%s (%s)", name, reasons[name]))
+		}
 		if len(claimed) > 0 {
 			_, err = ask(claimed, m, true)
 		}
 		return err
 	}
+	for _, name := range failed { // the others go on without it
+		l.Elsewhere[name] = reasons[name]
+		is := func(other string) bool { return other == name }
+		l.Joined, l.present = slices.DeleteFunc(l.Joined, is), slices.DeleteFunc(l.present, is)
+	}
 	m.Members = slices.Clone(l.Joined)
-	if _, err := ask(l.Newcomers, m, false); err != nil {
+	if _, err := ask(l.present, m, false); err != nil {
 		return err
 	}
 	l.Newcomers, l.Deployed = nil, true // one that did not hear it is a member, and hears of it by its run

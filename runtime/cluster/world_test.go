@@ -147,6 +147,9 @@ func (w *world) execute(clusters []site.Cluster) (waiting map[string]string, err
 		}
 		for has := range h.has { // a run removes what its host has left, and is a member no more
 			if joined[name] == nil || has != joined[name][0] {
+				if slices.ContainsFunc(clusters, func(c site.Cluster) bool { return c.Name == has && !c.Absent && slices.Contains(c.Hosts, name) }) {
+					w.Fatalf("%s loses what %s has made, which wants it", name, has)
+				}
 				delete(h.has, has)
 			}
 		}

@@ -72,7 +72,7 @@ type HoldResult struct {
 type MemberRequest struct {
 	Site string `json:"site"`
 	site.Membership
-	// Leaves ends the membership; in another cluster it changes nothing.
+	// Leaves lets go of a claim; of a machine that knows who the other members are, and in another cluster, it changes nothing.
 	Leaves bool `json:"leaves,omitempty"`
 }
 

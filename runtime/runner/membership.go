@@ -30,7 +30,7 @@ func (r *Runner) member(q machine.MemberRequest, caller machine.Caller) (*journa
 			return nil, err
 		}
 		was, err := folder.Membership()
-		if err == nil {
+		if err == nil && was != nil && len(was.Members) == 0 { // who knows the others leaves by a run
 			err = folder.Leave(q.Site, q.Name)
 		}
 		return was, err

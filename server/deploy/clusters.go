@@ -351,17 +351,34 @@ func (w *clusterWorld) comesLater(row *clusterRow, l *cluster.Latch) bool {
 	return false
 }
 
-// joinedNow tells who has joined which cluster of the revision of a deployment.
-func (s *Service) joinedNow(ctx context.Context, d *Deployment) (joined map[string][]string, err error) {
+// memberships are who is in which cluster of a revision.
+type memberships struct {
+	joined map[string][]string
+	// clustered are the hosts that a cluster has, or is to have: of these it is no mistake if nothing is wanted of them without it.
+	clustered map[string]bool
+}
+
+// membershipsOf tells who is in which cluster of the revision of a deployment.
+func (s *Service) membershipsOf(ctx context.Context, d *Deployment) (m memberships, err error) {
 	err = s.Store.Read(ctx, func(r store.Reader) error {
-		joined = map[string][]string{}
+		m = memberships{joined: map[string][]string{}, clustered: map[string]bool{}}
 		of, err := revision(r, d.Site, d.Number)
-		if err != nil || of == nil || len(of.Clusters) == 0 {
+		if err != nil || of == nil {
 			return err
 		}
 		rows, err := clusterRows(r)
-		joined = joinedIn(rows, of)
+		m.joined = joinedIn(rows, of)
+		for i := range of.Clusters {
+			for _, name := range of.Clusters[i].Hosts {
+				m.clustered[name] = true
+			}
+		}
+		for _, row := range rows {
+			for name := range row.Members {
+				m.clustered[name] = m.clustered[name] || row.Site == d.Site
+			}
+		}
 		return err
 	})
-	return joined, err
+	return m, err
 }

@@ -30,6 +30,8 @@ func (w *clusterWorld) peers(row *clusterRow, c *site.Cluster) (out []cluster.Pe
 			p.Away = "it is not connected"
 		case w.told.facts[name] == nil:
 			p.Away = "it has told no facts yet"
+		case w.d.host(e.ID) == nil && row.Members[name] == "":
+			p.Away = "the deployment is not for it"
 		}
 		for _, other := range w.rows {
 			if e != nil && other.Members[name] == e.ID || other == row && row.Members[name] != "" {

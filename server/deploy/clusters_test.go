@@ -8,6 +8,7 @@ import (
 	"github.com/tenetcm/tenet/lang/site"
 	"github.com/tenetcm/tenet/runtime/cluster"
 	"github.com/tenetcm/tenet/runtime/trust"
+	"github.com/tenetcm/tenet/server/access"
 )
 
 // has tells of which cluster each of some hosts is a member, by what it was assigned last.
@@ -175,4 +176,39 @@ func TestHostChangesClusters(t *testing.T) {
 	if left != "[][one: a b][][two: b c]" && left != "[one: a b][][two: b c]" {
 		t.Errorf("b was %s", left)
 	}
+}
+
+// A host of which nothing is wanted but what its cluster declares is no mistake, neither before it has joined nor after.
+func TestNothingButACluster(t *testing.T) {
+	p := newPlace(t, "a", "b")
+	p.deploy(lab("lab", "", site.Cluster{Name: "bench", Hosts: []string{"a", "b"}}), Request{})
+	p.settle()
+	p.expectCluster("lab", "bench", cluster.Deployed, true)
+	_, err := p.Undeploy(t.Context(), p.ann, "lab", "bench", "")
+	p.must(err)
+	p.settle()
+	p.expectCluster("lab", "bench", cluster.Undeployed, false)
+}
+
+// A deployment for some hosts makes no others members; and nobody takes a cluster from hosts that they may not deploy to.
+func TestClustersAndRights(t *testing.T) {
+	p := newPlace(t, "a", "b")
+	bench := lab("lab", "x", site.Cluster{Name: "bench", Hosts: []string{"a", "b"}})
+	p.deploy(bench, Request{Hosts: "a"})
+	p.settle()
+	if r := p.expectCluster("lab", "bench", cluster.Waiting, false); len(r.Waiting) != 1 || r.Waiting[0] != "b (the deployment is not for it)" {
+		t.Errorf("it waits for %v", r.Waiting)
+	}
+	p.deploy(bench, Request{})
+	p.settle()
+	p.expectCluster("lab", "bench", cluster.Deployed, true)
+	nobody := &access.Caller{Name: "eve"}
+	if _, err := p.Undeploy(t.Context(), nobody, "lab", "bench", ""); err == nil {
+		t.Error("who has no grants takes it away")
+	}
+	if _, err := p.Clusters(t.Context(), nobody, "lab"); err == nil {
+		t.Error("who has no grants sees it")
+	}
+	p.settle()
+	p.expectCluster("lab", "bench", cluster.Deployed, true)
 }

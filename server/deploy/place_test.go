@@ -196,7 +196,7 @@ func (p *place) Ask(_ context.Context, q evaluate.Question) (*evaluate.Answer, e
 		a.Hosts = append(a.Hosts, site.Host{Name: name, Executor: "agent", Windows: s.Windows})
 	}
 	for _, h := range q.Hosts {
-		r := evaluate.Result{Host: h.Name, Absent: !slices.Contains(s.Hosts, h.Name), Empty: s.Content == ""}
+		r := evaluate.Result{Host: h.Name, Absent: !slices.Contains(s.Hosts, h.Name), Empty: s.Content == "" && isOfNone(q.Joined, h.Name)}
 		r.Read = []evaluate.Value{evaluate.ValueOf(q.Facts, h.Name, "os")}
 		r.Identity = trust.DigestOf(fmt.Append(nil, h.Name, s.Content, string(q.Facts[h.Name]["os"]), r.Absent))
 		if name, members := membershipIn(q.Joined, h.Name); name != "" {
@@ -324,4 +324,9 @@ func (p *place) audited(action string) int {
 
 func shop(content string, hosts ...string) toySite {
 	return toySite{Name: "shop", Hosts: hosts, Content: content, Rollout: &site.Rollout{Batch: []site.Amount{{N: 1}}}}
+}
+
+func isOfNone(joined map[string][]string, host string) bool {
+	name, _ := membershipIn(joined, host)
+	return name == ""
 }

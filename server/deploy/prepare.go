@@ -46,16 +46,18 @@ func (s *Service) evaluate(ctx context.Context, d *Deployment, ids []trust.ID) (
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(out)) }()
 	q := evaluate.Question{Dir: dir, Out: out, Origin: "server:" + d.Site, Facts: told.facts, Outputs: told.outputs}
-	if q.Joined, err = s.joinedNow(ctx, d); err != nil {
+	m, err := s.membershipsOf(ctx, d)
+	if err != nil {
 		return nil, err
 	}
+	q.Joined = m.joined
 	if s.Keys != nil {
 		if q.Keys, err = s.Keys(); err != nil {
 			return nil, err
 		}
 	}
 	for part := range slices.Chunk(chosen, atOnce) {
-		some, err := s.evaluatePart(ctx, d, q, part)
+		some, err := s.evaluatePart(ctx, d, q, part, m)
 		if err != nil {
 			return done, err
 		}
@@ -69,7 +71,7 @@ const atOnce = 100
 
 // evaluatePart evaluates for some hosts. Where that reaches a limit, it does so for fewer of them, so that one host is no hindrance to
 // others.
-func (s *Service) evaluatePart(ctx context.Context, d *Deployment, q evaluate.Question, part []Enrolled) (done []*Prepared, err error) {
+func (s *Service) evaluatePart(ctx context.Context, d *Deployment, q evaluate.Question, part []Enrolled, m memberships) (done []*Prepared, err error) {
 	q.Hosts = nil
 	for _, e := range part {
 		q.Hosts = append(q.Hosts, evaluate.Recipient{Name: e.Name, Sealing: e.Sealing})
@@ -78,7 +80,7 @@ func (s *Service) evaluatePart(ctx context.Context, d *Deployment, q evaluate.Qu
 	code := diag.CodeOf(err)
 	if code == evaluate.CodeLimit && len(part) > 1 && ctx.Err() == nil {
 		for half := range slices.Chunk(part, (len(part)+1)/2) {
-			some, err := s.evaluatePart(ctx, d, q, half)
+			some, err := s.evaluatePart(ctx, d, q, half, m)
 			if err != nil {
 				return done, err
 			}
@@ -96,7 +98,7 @@ func (s *Service) evaluatePart(ctx context.Context, d *Deployment, q evaluate.Qu
 	if err != nil {
 		return nil, err
 	}
-	if done, err = s.keepResults(ctx, d, part, a, q.Out, q.Joined); err != nil {
+	if done, err = s.keepResults(ctx, d, part, a, q.Out, m); err != nil {
 		return nil, err
 	}
 	return done, s.Store.Write(ctx, func(tx store.Tx) error {
@@ -118,7 +120,7 @@ func (s *Service) evaluatePart(ctx context.Context, d *Deployment, q evaluate.Qu
 const keptAtOnce = 32
 
 // keepResults keeps the contents for all hosts.
-func (s *Service) keepResults(ctx context.Context, d *Deployment, part []Enrolled, a *evaluate.Answer, dir string, joined map[string][]string) ([]*Prepared, error) {
+func (s *Service) keepResults(ctx context.Context, d *Deployment, part []Enrolled, a *evaluate.Answer, dir string, m memberships) ([]*Prepared, error) {
 	done, errs := make([]*Prepared, len(a.Results)), make([]error, len(a.Results))
 	var group fault.Group
 	places := make(chan struct{}, keptAtOnce)
@@ -128,7 +130,8 @@ func (s *Service) keepResults(ctx context.Context, d *Deployment, part []Enrolle
 			defer func() { <-places }()
 			done[i], errs[i] = s.keepResult(ctx, d, part[i], r, a.Hosts, dir)
 			if errs[i] == nil {
-				done[i].Cluster, done[i].Members = membershipIn(joined, part[i].Name)
+				done[i].Empty = done[i].Empty && (done[i].Absent || !m.clustered[part[i].Name])
+				done[i].Cluster, done[i].Members = membershipIn(m.joined, part[i].Name)
 			}
 		})
 	}

@@ -87,6 +87,15 @@ func testMember(s *suite) {
 	}
 	leaves.Name = "bench"
 	must[*journal.Membership](s)(m.Member(s.ctx, leaves))
+	if now := must[*machine.Status](s)(s.Status(s.ctx, "")); now.Cluster == nil {
+		s.Errorf("a member leaves without a run: %s", marshal(s, now))
+	}
+	claim := s.Another().(machine.Member)
+	_, err = claim.Member(s.ctx, of("bench"))
+	if err != nil {
+		s.Error(err)
+	}
+	must[*journal.Membership](s)(m.Member(s.ctx, leaves))
 	if now := must[*machine.Status](s)(s.Status(s.ctx, "")); now.Cluster != nil {
 		s.Errorf("the status is %s", marshal(s, now))
 	}
