@@ -176,7 +176,7 @@ func (d *directories) sourceOf(from, source string) (string, error) {
 		d.mu.Unlock()
 		switch {
 		case c != nil && c.err != nil:
-			return "", &diag.HintError{Message: fmt.Sprintf("the collection %s cannot be had", first), Hint: "what is wrong with it is told at its place"}
+			return "", &diag.HintError{Message: fmt.Sprintf("the collection %s is not available", first), Hint: "what is wrong with it is told at its place"}
 		case c != nil && (!fs.ValidPath(rest) || rest == "."):
 			return "", &diag.HintError{Message: fmt.Sprintf("%q is no component of the collection %s", source, first), Hint: "write NAME/DIR, with a directory of the collection"}
 		case c != nil:
