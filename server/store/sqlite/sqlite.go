@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"golang.org/x/sys/unix"
 	"zombiezen.com/go/sqlite"
@@ -62,7 +63,11 @@ func Open(ctx context.Context, dir string) (*Engine, error) {
 func (e *Engine) setUp(ctx context.Context) error {
 	e.writer.SetInterrupt(ctx.Done())
 	defer e.writer.SetInterrupt(nil)
-	err := run(e.writer, "PRAGMA journal_mode = WAL", "PRAGMA synchronous = FULL", "PRAGMA foreign_keys = ON", "PRAGMA case_sensitive_like = ON",
+	err := writeAhead(ctx, e.writer)
+	if err != nil {
+		return err
+	}
+	err = run(e.writer, "PRAGMA synchronous = FULL", "PRAGMA foreign_keys = ON", "PRAGMA case_sensitive_like = ON",
 		"PRAGMA journal_size_limit = 67108864") // what a large transaction leaves is given back
 	if err != nil {
 		return err
@@ -73,6 +78,22 @@ func (e *Engine) setUp(ctx context.Context) error {
 		}
 		return nil
 	}})
+}
+
+// writeAhead has the database keep a write-ahead log. Of several that do so to a new one at once SQLite lets all but one fail, without waiting.
+func writeAhead(ctx context.Context, c *sqlite.Conn) error {
+	const patience, pause = 10 * time.Second, 20 * time.Millisecond
+	for deadline := time.Now().Add(patience); ; {
+		err := run(c, "PRAGMA journal_mode = WAL")
+		if err == nil || sqlite.ErrCode(err).ToPrimary() != sqlite.ResultBusy || time.Now().After(deadline) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(pause):
+		}
+	}
 }
 
 func run(c *sqlite.Conn, statements ...string) error {
