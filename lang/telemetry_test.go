@@ -9,8 +9,8 @@ import (
 	"github.com/tenetcm/tenet/modules"
 )
 
-// told gives the address of the collector of a site, or what is wrong.
-func told(t *testing.T, file, src string) string {
+// telemetryOf gives the address of the collector of a site, or what is wrong.
+func telemetryOf(t *testing.T, file, src string) string {
 	t.Helper()
 	s, list := lang.Load(fstest.MapFS{file: {Data: []byte(src)}}, lang.Options{Registry: modules.Standard()})
 	if !list.HasErrors() {
@@ -30,11 +30,11 @@ func TestTelemetry(t *testing.T) {
 		"site.hcl":  `telemetry { otlp = "https://otel.example.com:4318/tenet" }`,
 		"site.star": `telemetry(otlp = "https://otel.example.com:4318/tenet")`,
 	} {
-		if got := told(t, file, src); got != "https://otel.example.com:4318/tenet" {
+		if got := telemetryOf(t, file, src); got != "https://otel.example.com:4318/tenet" {
 			t.Errorf("%s: %s", file, got)
 		}
 	}
-	if got := told(t, "site.hcl", `telemetry {}`); got != "nobody" {
+	if got := telemetryOf(t, "site.hcl", `telemetry {}`); got != "nobody" {
 		t.Errorf("without an address: %s", got)
 	}
 	for src, want := range map[string]string{
@@ -50,7 +50,7 @@ func TestTelemetry(t *testing.T) {
 		"role \"a\" {\n  telemetry {}\n}":                       "telemetry",
 		`site { telemetry { otlp = "http://localhost:4318" } }`: "telemetry",
 	} {
-		got := told(t, "site.hcl", src)
+		got := telemetryOf(t, "site.hcl", src)
 		if !strings.Contains(got, want) || !strings.Contains(got, "site.hcl:") || strings.Contains(got, "me:pw") {
 			t.Errorf("%s: %s, want %q at its line", src, got, want)
 		}

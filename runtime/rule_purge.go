@@ -130,8 +130,8 @@ func (f *finding) addForeign(address string, c *rules.Change, d states.Differing
 	}
 }
 
-// alone leaves out the nodes that go with one around them.
-func (f *finding) alone(list []string) []string {
+// outermostNodes gives the nodes of a list but for those that go with one around them.
+func (f *finding) outermostNodes(list []string) []string {
 	var gone []string
 	for address, d := range f.nodes {
 		if n := f.there[address]; n != nil && d.Act == states.DeleteNode {
@@ -147,7 +147,7 @@ func (f *finding) alone(list []string) []string {
 
 // lateWithin is the error that something is to be deleted in which a node was found too late to be purged before.
 func (f *finding) lateWithin() error {
-	apart := f.alone(f.late)
+	apart := f.outermostNodes(f.late)
 	within := slices.DeleteFunc(slices.Clone(f.late), func(address string) bool { return slices.Contains(apart, address) })
 	if len(within) == 0 || f.isPartial {
 		return nil

@@ -327,10 +327,10 @@ func (f *finding) notes() (list []string) {
 	if len(f.kept) > 0 {
 		list = append(list, "wanted no more, and kept, for the rule has no delete: "+strings.Join(fewOf(f.kept), ", "))
 	}
-	if foreign := f.alone(f.foreign); len(foreign) > 0 {
+	if foreign := f.outermostNodes(f.foreign); len(foreign) > 0 {
 		list = append(list, "not wanted, and left alone, for no rule has made it: "+strings.Join(fewOf(foreign), ", "))
 	}
-	if late := f.alone(f.late); len(late) > 0 {
+	if late := f.outermostNodes(f.late); len(late) > 0 {
 		why := "found only now, so that the next run deletes it"
 		if f.isPartial {
 			why = "kept, for this run deletes nothing"

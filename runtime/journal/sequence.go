@@ -208,7 +208,7 @@ func (r *Run) beginStretch(s *sequence, after int64) error {
 	return r.folder.writeSequence(s, false)
 }
 
-// endStretch notes that this process writes no more, for now. Of what it writes all the same later there is another stretch.
+// endStretch notes where what this process writes has ended. If it writes more after that, another stretch begins.
 func (r *Run) endStretch(durable bool) error {
 	s := r.sequence
 	one := &s.Stretches[len(s.Stretches)-1]

@@ -11,8 +11,8 @@ import (
 	"github.com/tenetcm/tenet/server/sessions"
 )
 
-// told gives the stream of all hosts after a number, in short.
-func told(t *testing.T, s *sessions.Sessions, after int64) string {
+// streamText gives the stream of all hosts after a number, in short.
+func streamText(t *testing.T, s *sessions.Sessions, after int64) string {
 	t.Helper()
 	var text []string
 	for {
@@ -59,10 +59,10 @@ func TestStreamOfAllHosts(t *testing.T) {
 	a.send(&control.Batch{Session: one, Stream: "raw", First: 3, Last: 6, Gap: true})
 	answer[*control.Stored](a)
 	const want = "1 run raw/1 shop\n2 event raw/2 shop\n3 event raw/2 mail\n4 gap raw/6 "
-	if got := told(t, f.sessions, 0); got != want {
+	if got := streamText(t, f.sessions, 0); got != want {
 		t.Errorf("%s", got)
 	}
-	if got := told(t, f.sessions, 2); got != want[strings.Index(want, "3 "):] {
+	if got := streamText(t, f.sessions, 2); got != want[strings.Index(want, "3 "):] {
 		t.Errorf("%s", got)
 	}
 	if err := f.sessions.Sweep(t.Context(), time.Now().Add(time.Hour)); err != nil {
@@ -70,7 +70,7 @@ func TestStreamOfAllHosts(t *testing.T) {
 	}
 	b.send(&control.Batch{Session: two, Stream: "raw", First: 3, Last: 3, Items: [][]byte{event("mail")}})
 	answer[*control.Stored](b)
-	if got := told(t, f.sessions, 3); got != "4 gap raw/6 \n5 event raw/3 mail" {
+	if got := streamText(t, f.sessions, 3); got != "4 gap raw/6 \n5 event raw/3 mail" {
 		t.Errorf("%s", got)
 	}
 	if _, first, last, err := f.sessions.Stream(t.Context(), 0); err != nil || first != 4 || last != 5 {
