@@ -8,6 +8,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/lang/expr"
@@ -34,7 +35,7 @@ type collection struct {
 
 // collections finds those that the files of a directory write out.
 func (d *directories) collections(from string, files []program.Source, scripts []star.Source) map[string]*collection {
-	shapes := syntax.NewShapes(d.options.Registry)
+	shapes := sync.OnceValue(func() *syntax.Shapes { return syntax.NewShapes(d.options.Registry) })
 	var written []syntax.WrittenCollection
 	for _, f := range files {
 		written = append(written, hcl.Collections(f.Name, f.Data, shapes, d.nesting())...)

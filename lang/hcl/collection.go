@@ -3,15 +3,18 @@ package hcl
 import (
 	"bytes"
 
+	"github.com/zclconf/go-cty/cty"
+
 	"github.com/tenetcm/tenet/lang/expr"
 	"github.com/tenetcm/tenet/lang/syntax"
 )
 
-// Collections finds the collections that a file writes out. What is wrong with the file Parse says.
-func Collections(name string, src []byte, s *syntax.Shapes, limit int) (out []syntax.WrittenCollection) {
+// Collections finds the collections that a file writes out; shapes are asked for only where there may be some. What is wrong with the file Parse says.
+func Collections(name string, src []byte, shapes func() *syntax.Shapes, limit int) (out []syntax.WrittenCollection) {
 	if !bytes.Contains(src, []byte("collection")) {
 		return nil
 	}
+	s := shapes()
 	b, _ := Parse(name, src, s.Root, s, limit)
 	if b == nil {
 		return nil
@@ -21,36 +24,21 @@ func Collections(name string, src []byte, s *syntax.Shapes, limit int) (out []sy
 			continue
 		}
 		c := syntax.WrittenCollection{Name: sub.Labels[0]}
-		c.Source = literalTexts(sub.Body.Attribute("source"), true)[0]
-		c.Modules = literalTexts(sub.Body.Attribute("modules"), false)
+		c.Source, _ = writtenValue(sub.Body.Attribute("source"), expr.Text)
+		c.Modules, _ = writtenValue(sub.Body.Attribute("modules"), expr.Texts)
 		out = append(out, c)
 	}
 	return out
 }
 
-// literalTexts gives a text, or a list of them, that is written out; of one text, empty if it is none.
-func literalTexts(a *syntax.Attribute, single bool) []string {
-	none := []string{""}[:1]
-	if !single {
-		none = nil
-	}
+// writtenValue gives what an attribute holds that is written out; an error is the decoder's to tell.
+func writtenValue[T any](a *syntax.Attribute, read func(cty.Value) (T, error)) (none T, err error) {
 	if a == nil {
-		return none
+		return none, nil
 	}
 	v, diags := a.Expr.Value(nil)
 	if diags.HasErrors() {
-		return none
+		return none, diags
 	}
-	if single {
-		text, err := expr.Text(v)
-		if err != nil {
-			return none
-		}
-		return []string{text}
-	}
-	texts, err := expr.Texts(v)
-	if err != nil {
-		return none
-	}
-	return texts
+	return read(v)
 }
