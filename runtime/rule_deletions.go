@@ -18,7 +18,7 @@ func (e *engine) withDeletions(ctx context.Context, run *states.StateRun) (*stat
 	if !slices.ContainsFunc(run.Invocations, isTemplate) {
 		return run, nil
 	}
-	last, err := e.rememberedNodes()
+	last, err := e.lastNodes()
 	if err != nil {
 		return nil, err
 	}

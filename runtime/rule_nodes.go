@@ -130,32 +130,44 @@ func (e *engine) documentOf(comparison string) (*document, error) {
 	if d := e.documents.known[comparison]; d != nil {
 		return d, nil
 	}
-	for i := range e.run.Invocations {
-		for k := range e.run.Invocations[i].Parts {
-			p := &e.run.Invocations[i].Parts[k]
-			if p.Address != comparison || p.Type != states.ComparisonType {
-				continue
-			}
-			d, err := documentOfPart(p)
-			if err == nil {
-				err = e.digest(d)
-			}
-			if err != nil {
-				return nil, err
-			}
-			if e.documents.known == nil {
-				e.documents.known = map[string]*document{}
-			}
-			e.documents.known[comparison] = d
-			return d, nil
+	for _, p := range e.comparisons() {
+		if p.Address != comparison {
+			continue
 		}
+		d, err := documentOfPart(p)
+		if err == nil {
+			err = e.digest(d)
+		}
+		if err != nil {
+			return nil, err
+		}
+		if e.documents.known == nil {
+			e.documents.known = map[string]*document{}
+		}
+		e.documents.known[comparison] = d
+		return d, nil
 	}
 	return nil, fmt.Errorf("the run has no comparison %s", comparison)
 }
 
+// comparisons are the parts of the run that compare.
+func (e *engine) comparisons() (list []*states.Part) {
+	for i := range e.run.Invocations {
+		for k := range e.run.Invocations[i].Parts {
+			if p := &e.run.Invocations[i].Parts[k]; p.Type == states.ComparisonType {
+				list = append(list, p)
+			}
+		}
+	}
+	return list
+}
+
 func documentOfPart(p *states.Part) (*document, error) {
 	c := states.Comparison{Name: p.Key}
-	for name, to := range map[string]*json.RawMessage{"rules": &c.Rules, "wanted": &c.Wanted} {
+	for name, to := range map[string]*json.RawMessage{"rules": &c.Rules, "wanted": &c.Wanted, "former": &c.Former} {
+		if p.Values[name] == nil {
+			continue
+		}
 		text, err := json.Marshal(p.Values[name])
 		if err != nil {
 			return nil, err

@@ -2,7 +2,6 @@ package runtime
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -25,7 +24,8 @@ type document struct {
 	list   []rules.Rule
 	ignore []rules.Selector
 	wanted []*rules.Node
-	rest   any // what no rule selects
+	rest   any             // what no rule selects
+	former *rules.Division // what is taken for what was there; nil: what is remembered is
 	// byAddress are the wanted nodes.
 	byAddress map[string]*rules.Node
 }
@@ -70,6 +70,15 @@ func newDocument(c *states.Comparison) (*document, error) {
 		return nil, err
 	}
 	d.want(divided)
+	if len(c.Former) > 0 {
+		var former any
+		if err := plainOf(c.Former, &former); err != nil {
+			return nil, err
+		}
+		if d.former, err = d.divide(former, false); err != nil {
+			return nil, err
+		}
+	}
 	return d, nil
 }
 
@@ -103,7 +112,27 @@ type remembered struct {
 	isUnknown bool
 }
 
-// rememberedNodes are those of the site, by the addresses that they have now.
+// lastNodes are the nodes of the site as they were left, by the addresses that they have now: as former documents say, and as the host remembers.
+func (e *engine) lastNodes() (map[string]remembered, error) {
+	last, err := e.rememberedNodes()
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range e.comparisons() {
+		d, err := e.documentOf(p.Address)
+		if err != nil {
+			return nil, err
+		}
+		if d.former == nil {
+			continue
+		}
+		maps.DeleteFunc(last, func(address string, _ remembered) bool { return d.has(address) })
+		maps.Copy(last, d.formerNodes())
+	}
+	return last, nil
+}
+
+// rememberedNodes are those of the site as the host remembers them, by the addresses that they have now.
 func (e *engine) rememberedNodes() (map[string]remembered, error) {
 	out := map[string]remembered{}
 	past := e.options.Past
@@ -134,7 +163,11 @@ func (e *engine) compareNodes(s *step, c states.Comparison) (map[string]states.D
 	if err != nil {
 		return nil, err
 	}
-	last, err := e.rememberedNodes()
+	last, err := e.lastNodes()
+	if err == nil && d.former != nil {
+		err = e.hideFormer(d)
+		maps.Copy(last, d.formerNodes())
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -165,6 +198,9 @@ func (e *engine) compareNodes(s *step, c states.Comparison) (map[string]states.D
 	}
 	for _, note := range f.notes() {
 		e.recorder.noteOnce(s, note)
+	}
+	if err := e.recordFormer(f); err != nil {
+		return nil, err
 	}
 	e.recordFound(f)
 	e.noteRest(s, f)
@@ -338,56 +374,4 @@ func (f *finding) notes() (list []string) {
 		list = append(list, "not wanted, and "+why+": "+strings.Join(fewOf(late), ", "))
 	}
 	return list
-}
-
-// fewOf gives the first of many, and how many more there are.
-func fewOf(list []string) []string {
-	if more := len(list) - shownNames; more > 0 {
-		return append(slices.Clone(list[:shownNames]), fmt.Sprintf("and %d more", more))
-	}
-	return list
-}
-
-// why tells people what a change is about.
-func why(c *rules.Change) string {
-	var list []string
-	switch {
-	case c.Act == rules.Create:
-		return "it is not there"
-	case c.Act == rules.Delete:
-		return "it is wanted no more"
-	case c.Moved:
-		list = append(list, "it stands at another place")
-	}
-	return strings.Join(fewOf(append(list, differencesOf(c.Diff)...)), ", ")
-}
-
-// differencesOf tells people what differs.
-func differencesOf(diff []rules.Difference) (list []string) {
-	for _, d := range diff {
-		text := short(d.Old) + " → " + short(d.New)
-		if len(d.Path) > 0 {
-			text = strings.Join(d.Path, ".") + ": " + text
-		}
-		list = append(list, text)
-	}
-	return list
-}
-
-func short(v any) string {
-	if _, secret := v.(rules.Secret); secret {
-		return "(sensitive)"
-	}
-	v = rules.EachSecret(v, func(rules.Secret) any { return "(sensitive)" })
-	text, err := json.Marshal(v)
-	if err != nil {
-		return cmp.Or(fmt.Sprint(v), "?")
-	}
-	if v == nil {
-		return "nothing"
-	}
-	if runes := []rune(string(text)); len(runes) > 60 {
-		return string(runes[:60]) + "…"
-	}
-	return string(text)
 }

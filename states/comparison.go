@@ -38,6 +38,7 @@ type Comparison struct {
 	Rules     json.RawMessage `state:"rules" doc:"The rules: a list of DocumentRule."`
 	Ignore    []string        `state:"ignore" doc:"Selectors of what is not compared."`
 	Wanted    json.RawMessage `state:"wanted" doc:"The wanted data."`
+	Former    json.RawMessage `state:"former" doc:"What is taken for what was there, in the place of what is remembered."`
 	Retrieved json.RawMessage `state:"retrieved" doc:"What is there, as rules have retrieved it, by their addresses."`
 	Verify    *bool           `state:"verify" doc:"It looks whether the acts of the rules have done what they should."`
 

@@ -28,7 +28,7 @@ type applyCmd struct {
 	convergeFlags
 	lockFlags
 	pruneFlags
-	emptyFlags
+	ruleFlags
 	rolloutFlags
 	Wait    patience `help:"Wait for members of clusters that are away, for 5m or --wait=DURATION."`
 	Resume  string   `help:"Go on with this run, which did not end, or failed, with those of an execution on its hosts, or with the last one." placeholder:"ID|last"`
@@ -41,11 +41,15 @@ func (cmd *applyCmd) Run(ctx runContext, s *client) error {
 	if err := cmd.convergeFlags.check(); err != nil {
 		return err
 	}
+	if cmd.UntilConverged != nil && len(cmd.From) > 0 {
+		return usage("leave out one of them", "--from says what was there before one apply, and --until-converged is for several")
+	}
 	if err := cmd.rolloutFlags.check(); err != nil {
 		return err
 	}
 	s.lockTimeout = time.Duration(cmd.LockTimeout)
-	s.prune, s.once, s.allowEmpty, s.clusterPatience = cmd.Prune, cmd.Once, cmd.Empty, time.Duration(cmd.Wait.span)
+	s.prune, s.once, s.clusterPatience = cmd.Prune, cmd.Once, time.Duration(cmd.Wait.span)
+	s.allowEmpty, s.former = cmd.Empty, cmd.From
 	if cmd.Resume != "" {
 		return s.resume(ctx, cmd)
 	}
@@ -53,8 +57,8 @@ func (cmd *applyCmd) Run(ctx runContext, s *client) error {
 		if cmd.Prune {
 			return usage("give it to tenet plan -o FILE", "--prune is for plans, and this is one that is saved")
 		}
-		if cmd.Empty {
-			return usage("give it to tenet plan -o FILE", "--empty is for plans, and this is one that is saved")
+		if flag := cmd.ruleFlags.given(); flag != "" {
+			return usage("give it to tenet plan -o FILE", "%s is for plans, and this is one that is saved", flag)
 		}
 		return s.applyPlan(ctx, cmd)
 	}

@@ -37,6 +37,7 @@ type client struct {
 	summary          bool              // of plans no more than a line for each host is shown
 	prune            bool              // runs remove what their site declares no longer
 	clusterPatience  time.Duration     // how long an apply waits for members of clusters
+	former           []string          // documents that rules take for what was there
 	allowEmpty       bool              // rules that select nothing any more delete all that they have made
 	shownDiagnostics *shownDiagnostics // diagnostics that were shown; nil: each is shown
 	diagnosticCount  int               // how many were shown

@@ -21,14 +21,14 @@ type planCmd struct {
 	siteArg
 	detailFlags
 	pruneFlags
-	emptyFlags
+	ruleFlags
 	summaryFlags
 	Save string `name:"out" short:"o" help:"Save the plan in this file, for tenet apply FILE." placeholder:"FILE"`
 }
 
 // Run shows what apply would do.
 func (cmd *planCmd) Run(ctx runContext, s *client) error {
-	s.prune, s.summary, s.allowEmpty = cmd.Prune, cmd.Summary, cmd.Empty
+	s.prune, s.summary, s.allowEmpty, s.former = cmd.Prune, cmd.Summary, cmd.Empty, cmd.From
 	if cmd.Save != "" {
 		if err := maySave(cmd.Save); err != nil {
 			return err

@@ -5,7 +5,19 @@ type pruneFlags struct {
 	Prune bool `help:"Remove what the site has created and declares no longer."`
 }
 
-// emptyFlags are about rules.
-type emptyFlags struct {
-	Empty bool `help:"Let a rule that selects nothing any more delete all that it has made."`
+// ruleFlags are about rules.
+type ruleFlags struct {
+	Empty bool     `help:"Let a rule that selects nothing any more delete all that it has made."`
+	From  []string `sep:"none" help:"Let rules take this document for what was there, in the place of what the host remembers." placeholder:"[NAME=]FILE"`
+}
+
+// given is the name of a flag of rules that is there; none if no one is.
+func (f ruleFlags) given() string {
+	switch {
+	case f.Empty:
+		return "--empty"
+	case len(f.From) > 0:
+		return "--from"
+	}
+	return ""
 }

@@ -88,7 +88,7 @@ func (s *client) mayResume(cmd *applyCmd, hosts bool) error {
 		name  string
 		given bool
 	}{
-		{"a site", cmd.Site != "."}, {"--until-converged", cmd.UntilConverged != nil}, {"--prune", cmd.Prune}, {"--empty", cmd.Empty}, {"--partial", cmd.Partial},
+		{"a site", cmd.Site != "."}, {"--until-converged", cmd.UntilConverged != nil}, {"--prune", cmd.Prune}, {"--empty", cmd.Empty}, {"--from", len(cmd.From) > 0}, {"--partial", cmd.Partial},
 		{"a rollout", cmd.rolloutFlags.areGiven() && !hosts},
 	} {
 		if f.given {

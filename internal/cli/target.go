@@ -42,8 +42,27 @@ func (s *client) target(h host.Host) (lang.Target, error) {
 		}
 		t.Vars = append(t.Vars, lang.Var{Name: name, Value: value})
 	}
-	t.Data, err = readData(s.globals.Data)
+	if t.Data, err = readData(s.globals.Data); err != nil {
+		return t, err
+	}
+	t.Former, err = readFormer(s.former)
 	return t, err
+}
+
+// readFormer reads the files of --from: without a name such a file is for the only data with rules.
+func readFormer(entries []string) (files []lang.DataFile, err error) {
+	for _, entry := range entries {
+		name, file, named := strings.Cut(entry, "=")
+		if !named {
+			name, file = "", entry
+		}
+		data, err := os.ReadFile(file)
+		if err != nil {
+			return nil, usage("name a document: --from FILE, or --from NAME=FILE", "--from: %w", err)
+		}
+		files = append(files, lang.DataFile{Name: name, File: file, Data: data})
+	}
+	return files, nil
 }
 
 // readData reads the files of --data.

@@ -50,6 +50,8 @@ type Target struct {
 	Vars []Var
 	// Data replaces documents of the site's own data; later ones win.
 	Data []DataFile
+	// Former are documents that rules take for what was there, in the place of what the host remembers. One without a name is for the only data with rules.
+	Former []DataFile
 	// LastOutputs gives the outputs of a host as they were recorded last, by name. Nil: none were.
 	LastOutputs func(host string) (map[string]states.Output, error)
 	// Clusters are the hosts that have joined each cluster, by its name; a host that has not gets nothing of it.

@@ -159,15 +159,20 @@ func (e *expressions) reportUndeclaredData() {
 	if e.prefix != "" || e.site.broken {
 		return
 	}
+	e.reportUndeclared("--data", e.target.Data)
+	e.reportFormer()
+}
+
+func (e *expressions) reportUndeclared(option string, files []expr.DataFile) {
 	names := e.site.data.Names()
-	for _, given := range e.target.Data {
-		if e.site.data.Has(given.Name) {
+	for _, given := range files {
+		if given.Name == "" || e.site.data.Has(given.Name) {
 			continue
 		}
 		hint := fmt.Sprintf("declare it: data %q { file = … }", given.Name)
 		if len(names) > 0 {
 			hint = "the site declares " + quotedList(names)
 		}
-		e.list.Add(diag.Diagnostic{Summary: fmt.Sprintf("data.%s is not declared", given.Name), Hint: hint, Range: diag.Range{File: "--data"}})
+		e.list.Add(diag.Diagnostic{Summary: fmt.Sprintf("data.%s is not declared", given.Name), Hint: hint, Range: diag.Range{File: option}})
 	}
 }

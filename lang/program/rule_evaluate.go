@@ -126,6 +126,9 @@ func (e *ruleEvaluator) compare(address string, retrieved map[string]cty.Value, 
 	if len(retrieved) > 0 {
 		attributes = append(attributes, expr.Attribute{Name: "retrieved", Value: cty.ObjectVal(retrieved), Range: at})
 	}
+	if e.of.former != nil {
+		attributes = append(attributes, expr.Attribute{Name: "former", Value: e.known(e.of.former), Range: at})
+	}
 	if verify {
 		attributes = append(attributes, expr.Attribute{Name: "verify", Value: cty.True, Range: at})
 	}

@@ -20,6 +20,7 @@ type ruledData struct {
 	rules  []*declaration
 	list   []rules.Rule
 	wanted any // without what is ignored
+	former any // likewise, what is taken for what was there; nil: what the host remembers is
 	nodes  []*rules.Node
 	// addresses are those of nodes that have an invocation, by what leads to them.
 	addresses map[string]string
@@ -97,6 +98,9 @@ func (e *evaluator) divideData(name string) *ruledData {
 	}
 	if err != nil {
 		e.errorAt(decl.src, "let ignore select the same elements by the same keys as the rules", "ignore: %v", err)
+		return nil
+	}
+	if !e.readFormer(out) {
 		return nil
 	}
 	return out

@@ -36,10 +36,26 @@ func (e *evaluator) ofThisHost(of *ruledData, plain any) (any, error) {
 
 // isOfHost reports whether a node belongs to the host that is evaluated; ok is false where that is not known.
 func (e *evaluator) isOfHost(of *ruledData, n *rules.Node) (isHere, ok bool) {
+	p, ok := e.hostsPattern(of, n)
+	if !ok {
+		return false, false
+	}
+	if !e.hosts.incomplete {
+		if err := p.Check(e.hosts.list(), e.hosts.groupNames); err != nil {
+			e.list.Add(diag.Diagnostic{Summary: fmt.Sprintf("%s is for a host that there is not: %v", nodeAddress(of.rules[n.Rule].base, n), err), Range: e.placeIn(of, n.Hit.At),
+				Hint: diag.HintOf(err), Related: []diag.Related{{Message: "its hosts are computed here", Range: rangeOf(of.rules[n.Rule].rule.hosts.Range())}}})
+			return false, false
+		}
+	}
+	return p.Matches(e.host.Name, e.host.Groups), true
+}
+
+// hostsPattern gives the hosts to which a node belongs; ok is false where that is not known, which has been reported.
+func (e *evaluator) hostsPattern(of *ruledData, n *rules.Node) (p site.Pattern, ok bool) {
 	a := of.rules[n.Rule].rule.hosts
 	if e.host == nil {
 		e.errorAt(a.Range(), "leave it out, or declare hosts", "%s gives its nodes to hosts, and the site declares none", of.rules[n.Rule].base)
-		return false, false
+		return p, false
 	}
 	ctx := e.root.NewChild()
 	ctx.Variables = map[string]cty.Value{}
@@ -47,7 +63,7 @@ func (e *evaluator) isOfHost(of *ruledData, n *rules.Node) (isHere, ok bool) {
 		v, err := valueWithSecrets(plain)
 		if err != nil {
 			e.errorAt(a.Range(), diag.HintOf(err), "%v", err)
-			return false, false
+			return p, false
 		}
 		ctx.Variables[name] = v
 	}
@@ -56,33 +72,25 @@ func (e *evaluator) isOfHost(of *ruledData, n *rules.Node) (isHere, ok bool) {
 		if v.IsKnown() && v.IsNull() {
 			e.errorAt(a.Range(), `write hosts = path.switches, or hosts = "@edge"`, "the hosts of %s are null", nodeAddress(of.rules[n.Rule].base, n))
 		}
-		return false, false
+		return p, false
 	}
 	terms := []string{}
 	plain, sensitive := expr.Split(v)
 	if sensitive {
 		e.errorAt(a.Range(), "compute them of what is not", "the hosts of %s are sensitive, and the plan of each host would tell them", nodeAddress(of.rules[n.Rule].base, n))
-		return false, false
+		return p, false
 	}
 	text, err := expr.Text(plain)
 	if err == nil {
 		terms = append(terms, text)
 	} else if terms, err = expr.Texts(v); err != nil {
 		e.wrongValue(a, fmt.Errorf("a pattern of hosts is required, or a list of them: %w", err), patternHint)
-		return false, false
+		return p, false
 	}
-	var p site.Pattern
 	for _, term := range terms {
 		p = p.Join(site.ParsePattern(term))
 	}
-	if !e.hosts.incomplete {
-		if err := p.Check(e.hosts.list(), e.hosts.groupNames); err != nil {
-			e.list.Add(diag.Diagnostic{Summary: fmt.Sprintf("%s is for a host that there is not: %v", nodeAddress(of.rules[n.Rule].base, n), err), Range: e.placeIn(of, n.Hit.At),
-				Hint: diag.HintOf(err), Related: []diag.Related{{Message: "its hosts are computed here", Range: rangeOf(a.Range())}}})
-			return false, false
-		}
-	}
-	return p.Matches(e.host.Name, e.host.Groups), true
+	return p, true
 }
 
 // hostsOf computes the hosts of a node; where that fails, it has been reported, but for null.
