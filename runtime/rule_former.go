@@ -1,6 +1,7 @@
 package runtime
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 
@@ -23,25 +24,14 @@ func (d *document) formerNodes() map[string]remembered {
 	return out
 }
 
-// hideFormer makes secrets of what the former document says where the wanted one has them.
-func (e *engine) hideFormer(d *document) error {
+// digestFormer gives the secrets of the former document their digests.
+func (e *engine) digestFormer(d *document) error {
+	key, err := e.digestKey()
+	d.former.Rest = rules.Digested(d.former.Rest, key)
 	for _, n := range d.former.Nodes {
-		if wanted := d.byAddress[d.address(n.Rule, &n.Hit)]; wanted != nil {
-			n.Hit.Node, n.Content, n.Hit.Around = e.hideLike(n.Hit.Node, wanted.Hit.Node, false), e.hideLike(n.Content, wanted.Hit.Node, false), e.hideLike(n.Hit.Around, wanted.Hit.Around, false)
-		}
-		if !rules.HasSecret(n.Hit.Node) && !rules.HasSecret(n.Hit.Around) {
-			continue
-		}
-		if err := e.digestNode(n); err != nil {
-			return err
-		}
+		err = cmp.Or(err, e.digestNode(n))
 	}
-	if d.former.Rest = e.hideLike(d.former.Rest, d.rest, false); rules.HasSecret(d.former.Rest) {
-		key, err := e.digestKey()
-		d.former.Rest = rules.Digested(d.former.Rest, key)
-		return err
-	}
-	return nil
+	return err
 }
 
 // recordFormer remembers what the former document says, and nothing else of its rules.

@@ -75,7 +75,7 @@ func newDocument(c *states.Comparison) (*document, error) {
 		if err := plainOf(c.Former, &former); err != nil {
 			return nil, err
 		}
-		if d.former, err = d.divide(former, false); err != nil {
+		if d.former, err = d.divide(rules.Open(former), false); err != nil {
 			return nil, err
 		}
 	}
@@ -165,7 +165,7 @@ func (e *engine) compareNodes(s *step, c states.Comparison) (map[string]states.D
 	}
 	last, err := e.lastNodes()
 	if err == nil && d.former != nil {
-		err = e.hideFormer(d)
+		err = e.digestFormer(d)
 		maps.Copy(last, d.formerNodes())
 	}
 	if err != nil {

@@ -27,11 +27,17 @@ func compile(t failer, registry *states.Registry, site string) *graph.Result {
 // compileFiles makes the run of a site of several.
 func compileFiles(t failer, registry *states.Registry, files fs.FS) *graph.Result {
 	t.Helper()
+	return compileFor(t, registry, files, lang.Target{Host: "host"})
+}
+
+// compileFor makes the run of a site for a target.
+func compileFor(t failer, registry *states.Registry, files fs.FS, target lang.Target) *graph.Result {
+	t.Helper()
 	loaded, diags := lang.Load(files, lang.Options{Registry: registry})
 	if diags.HasErrors() {
 		t.Fatal(diags)
 	}
-	declarations, diags := loaded.Evaluate(context.Background(), lang.Target{Host: "host"})
+	declarations, diags := loaded.Evaluate(context.Background(), target)
 	if diags.HasErrors() {
 		t.Fatal(diags)
 	}

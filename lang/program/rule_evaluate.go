@@ -119,7 +119,7 @@ func (e *ruleEvaluator) compare(address string, retrieved map[string]cty.Value, 
 		ignore = append(ignore, cty.StringVal(s.String()))
 	}
 	attributes := []expr.Attribute{{Name: "name", Value: cty.StringVal(address), Range: at}, {Name: "rules", Value: e.known(e.documentRules()), Range: at},
-		{Name: "wanted", Value: e.wantedData(), Range: at}}
+		{Name: "wanted", Value: e.hostData(e.of.wanted), Range: at}}
 	if len(ignore) > 0 {
 		attributes = append(attributes, expr.Attribute{Name: "ignore", Value: cty.ListVal(ignore), Range: at})
 	}
@@ -127,7 +127,7 @@ func (e *ruleEvaluator) compare(address string, retrieved map[string]cty.Value, 
 		attributes = append(attributes, expr.Attribute{Name: "retrieved", Value: cty.ObjectVal(retrieved), Range: at})
 	}
 	if e.of.former != nil {
-		attributes = append(attributes, expr.Attribute{Name: "former", Value: e.known(e.of.former), Range: at})
+		attributes = append(attributes, expr.Attribute{Name: "former", Value: e.hostData(e.of.former), Range: at})
 	}
 	if verify {
 		attributes = append(attributes, expr.Attribute{Name: "verify", Value: cty.True, Range: at})

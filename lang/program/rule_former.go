@@ -81,7 +81,10 @@ func (e *evaluator) readFormer(of *ruledData) bool {
 				others = append(others, n)
 			}
 		}
-		of.former, err = rules.Without(rules.WithoutNodes(plain, others), of.decl.ignore)
+		if plain = rules.WithoutNodes(plain, others); rules.HasSecret(of.wanted) { // what was one in the former document, nobody says
+			plain = rules.HideBesideKeys(of.list, plain)
+		}
+		of.former, err = rules.Without(plain, of.decl.ignore)
 	}
 	if err != nil {
 		e.reportMisfit(of, node, err)

@@ -72,13 +72,13 @@ func secretValue(plain any, secret func(cty.Value) cty.Value) (cty.Value, error)
 	return expr.ValueWith(plain, rules.Opened, secret)
 }
 
-// wantedData is the data as the host gets it, with objects that stand for secrets: see rules.Open.
-func (e *ruleEvaluator) wantedData() cty.Value {
-	v, err := secretValue(e.of.wanted, func(v cty.Value) cty.Value {
+// hostData is data as the host gets it, with objects that stand for secrets: see rules.Open.
+func (e *ruleEvaluator) hostData(plain any) cty.Value {
+	v, err := secretValue(plain, func(v cty.Value) cty.Value {
 		return cty.ObjectVal(map[string]cty.Value{rules.SecretName: v.Mark(expr.Sensitive)})
 	})
 	if err != nil {
-		return e.known(e.of.wanted) // which reports it
+		return e.known(plain) // which reports it
 	}
 	return v
 }
