@@ -1,7 +1,9 @@
 package cluster
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/tenetcm/tenet/lang/site"
 )
@@ -49,6 +51,7 @@ type PeerReport struct {
 	Connected  bool     `json:"connected"`
 	Membership Standing `json:"membership"`
 	By         string   `json:"blocked_by,omitempty"` // the cluster that has it
+	BySite     string   `json:"blocked_by_site,omitempty"`
 	// Configuration is how the latest run of the site stands there.
 	Configuration Run `json:"configuration,omitempty"`
 	// Missing says what keeps the host from being as it is wanted.
@@ -102,12 +105,43 @@ func Tell(siteName string, c site.Cluster, peers []Peer) *Overview {
 	return r
 }
 
+// For gives what somebody may know of it who may know of some hosts and of some sites alone: the others have no names.
+func (r *Overview) For(mayKnowHost, mayKnowSite func(name string) bool) *Overview {
+	out := *r
+	out.Peers, out.Waiting = []PeerReport{}, nil
+	if !mayKnowHost(r.Leader) {
+		out.Leader = ""
+	}
+	waits := func(name string) bool {
+		return slices.ContainsFunc(r.Waiting, func(w string) bool { return strings.HasPrefix(w, name+" (") })
+	}
+	for _, p := range r.Peers {
+		hides := p.BySite != "" && !mayKnowSite(p.BySite)
+		if hides {
+			p.By, p.BySite, p.Missing = "another cluster", "", "it is a member of another cluster"
+		}
+		switch {
+		case !mayKnowHost(p.Host):
+			if waits(p.Host) {
+				out.Waiting = append(out.Waiting, "another host")
+			}
+			continue
+		case hides && waits(p.Host):
+			out.Waiting = append(out.Waiting, fmt.Sprintf("%s (%s)", p.Host, p.Missing))
+		case waits(p.Host):
+			out.Waiting = append(out.Waiting, r.Waiting[slices.IndexFunc(r.Waiting, func(w string) bool { return strings.HasPrefix(w, p.Host+" (") })])
+		}
+		out.Peers = append(out.Peers, p)
+	}
+	return &out
+}
+
 func (l *Latch) tellPeer(siteName string, p *Peer) PeerReport {
 	out := PeerReport{Host: p.Name, Connected: p.Away == "", Configuration: p.Run, Missing: p.Away}
 	wanted := !l.Absent && slices.Contains(l.Hosts, p.Name)
 	switch {
 	case p.Of != nil && !p.Of.Is(siteName, l.Name):
-		out.Membership, out.By, out.Missing = Blocked, p.Of.Name, l.Elsewhere[p.Name]
+		out.Membership, out.By, out.BySite, out.Missing = Blocked, p.Of.Name, p.Of.Site, l.Elsewhere[p.Name]
 	case p.Of != nil && !wanted:
 		out.Membership, out.Missing = Leaving, "its next turn, which takes away what the cluster has made"
 	case p.isMember(siteName, l.Name), p.Away != "" && wanted && slices.Contains(l.Joined, p.Name):

@@ -2,9 +2,12 @@ package deploy
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/lang/site"
 	"github.com/tenetcm/tenet/runtime/cluster"
 	"github.com/tenetcm/tenet/runtime/trust"
@@ -142,6 +145,19 @@ func TestClustersOfSeveralSites(t *testing.T) {
 	if len(r.Waiting) != 2 || r.Peers[0].Membership != cluster.Blocked || r.Peers[0].By != "ab" {
 		t.Errorf("the other one: %+v", r)
 	}
+	// Who may not read the one site learns nothing of it from the other, nor of hosts that are not theirs to see.
+	some, err := access.ParseSelector("a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := p.Clusters(t.Context(), &access.Caller{Name: "carl", Grants: []access.Grant{{Verb: access.Read, Hosts: some, Site: "two"}}}, "two")
+	if err != nil || len(list) != 1 {
+		t.Fatal(list, err)
+	}
+	if text := fmt.Sprintf("%+v", *list[0]); strings.Contains(text, "cluster ab") || strings.Contains(text, "By:ab") || strings.Contains(text, "site one") || len(list[0].Peers) != 1 ||
+		!slices.Equal(list[0].Waiting, []string{"a (it is a member of another cluster)", "another host"}) {
+		t.Errorf("who may not read it sees %s", text)
+	}
 	p.deploy(lab("one", "y", site.Cluster{Name: "ab", Hosts: []string{"a", "b"}, Absent: true}), Request{})
 	p.settle()
 	p.expectCluster("one", "ab", cluster.Undeployed, false)
@@ -208,6 +224,14 @@ func TestClustersAndRights(t *testing.T) {
 	}
 	if _, err := p.Clusters(t.Context(), nobody, "lab"); err == nil {
 		t.Error("who has no grants sees it")
+	}
+	some, err := access.ParseSelector("a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	carl := &access.Caller{Name: "carl", Grants: []access.Grant{{Verb: access.Deploy, Hosts: some, Site: "lab"}}}
+	if _, err := p.Undeploy(t.Context(), carl, "lab", "bench", ""); diag.CodeOf(err) != access.CodeForbidden {
+		t.Errorf("who may deploy to some of its members takes it away: %v", err)
 	}
 	p.settle()
 	p.expectCluster("lab", "bench", cluster.Deployed, true)

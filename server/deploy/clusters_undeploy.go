@@ -16,17 +16,32 @@ func (s *Service) Clusters(ctx context.Context, by *access.Caller, site string) 
 	if !by.MaySite(access.Read, site) {
 		return nil, by.Demand(access.Read, access.Target{}, site)
 	}
+	enrolled, err := s.Options.Hosts.List(ctx)
+	if err != nil {
+		return nil, err
+	}
 	err = s.Store.Read(ctx, func(r store.Reader) error {
 		out = []*cluster.Overview{}
 		rows, err := clusterRows(r)
 		for _, row := range rows {
 			if row.Site == site && row.Report != nil {
-				out = append(out, row.Report)
+				out = append(out, overviewFor(by, row.Report, enrolled))
 			}
 		}
 		return err
 	})
 	return out, err
+}
+
+// overviewFor gives what a caller may know of a cluster.
+func overviewFor(by *access.Caller, r *cluster.Overview, enrolled []Enrolled) *cluster.Overview {
+	return r.For(func(host string) bool {
+		to := access.Target{Name: host}
+		if i := slices.IndexFunc(enrolled, func(e Enrolled) bool { return e.Name == host }); i >= 0 {
+			to = enrolled[i].target()
+		}
+		return by.May(access.Read, to, r.Site)
+	}, func(site string) bool { return by.MaySite(access.Read, site) })
 }
 
 // Undeploy takes a cluster away from its hosts, until the site is deployed again: what it has made goes. Who asks must be allowed to deploy
@@ -65,7 +80,7 @@ func (s *Service) Undeploy(ctx context.Context, by *access.Caller, site, name, w
 		if newest == 0 {
 			return &diag.HintError{Code: ErrPhase, Message: "the site is not deployed", Hint: "tenet deploy SITE"}
 		}
-		row.Undeployed, out = newest, row.Report
+		row.Undeployed, out = newest, overviewFor(by, row.Report, enrolled)
 		if err := row.save(tx); err != nil {
 			return err
 		}
