@@ -15,8 +15,14 @@ import (
 // answers. Each has a file of its own.
 func both(t *testing.T, in *answers) (apply func() error, dir string, out *bytes.Buffer) {
 	t.Helper()
+	return bothWith(t, in, "")
+}
+
+// bothWith is both, with more in the site.
+func bothWith(t *testing.T, in *answers, more string) (apply func() error, dir string, out *bytes.Buffer) {
+	t.Helper()
 	dir = t.TempDir()
-	text := fmt.Sprintf(`
+	text := more + fmt.Sprintf(`
 host "a" { executor = "local" }
 host "b" { executor = "local" }
 file "f" {
@@ -127,6 +133,29 @@ func TestHostsWithNothingToDoAreNotApplied(t *testing.T) {
 	}
 	if strings.Contains(out.String(), "[y/N]") {
 		t.Errorf("asked:\n%s", out)
+	}
+}
+
+// To join a cluster is something to do, be there nothing else: it is asked about once.
+func TestToJoinIsAskedAbout(t *testing.T) {
+	apply, dir, out := bothWith(t, &answers{func() string { return "y\n" }}, "site {\n name = \"lab\"\n}\nrole \"none\" {}\ncluster \"bench\" {\n hosts = \"a\"\n roles = [\"none\"]\n}\n")
+	for _, name := range []string{"a", "b"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte("wanted\n"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := apply(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	if text := out.String(); !strings.Contains(text, "a: it joins the cluster bench") || !strings.Contains(text, "Apply this on 1 host of 2?") {
+		t.Errorf("asked:\n%s", text)
+	}
+	out.Reset()
+	if err := apply(); err != nil { // there is no answer any more
+		t.Fatalf("%v\n%s", err, out)
+	}
+	if strings.Contains(out.String(), "[y/N]") {
+		t.Errorf("it is a member, and asked again:\n%s", out)
 	}
 }
 

@@ -232,6 +232,10 @@ func (v *fleetRun) consent(ctx context.Context, question string) ([]*fleet.Membe
 	v.rows = map[string][]states.Event{}
 	for i, o := range outcomes {
 		hasWork := o.Result != nil && o.Result.Counts.Changed > 0 || v.failedBefore[o.Machine]
+		if c := v.joinsCluster(o.Machine); c != "" && o.Status == fleet.Done {
+			v.noteHost(o.Machine, "it joins the cluster "+c)
+			hasWork = true
+		}
 		if o.Status != fleet.Done || !hasWork {
 			rest = append(rest, o)
 			continue

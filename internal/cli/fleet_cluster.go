@@ -173,6 +173,16 @@ func (v *fleetRun) leaveAlone(members []*fleet.Member, l *clusterLatch) []*fleet
 	})
 }
 
+// joinsCluster names the cluster that a host is about to join; empty: none.
+func (v *fleetRun) joinsCluster(host string) string {
+	for _, l := range v.clusters {
+		if len(l.Waiting) == 0 && slices.Contains(l.Newcomers, host) {
+			return l.Name
+		}
+	}
+	return ""
+}
+
 // joinClusters has hosts join their clusters, all members or none. It gives the hosts on which something can be done:
 // none of a cluster that lacks a member now.
 func (v *fleetRun) joinClusters(ctx context.Context, members []*fleet.Member) ([]*fleet.Member, error) {
