@@ -36,6 +36,8 @@ var imports = []struct {
 	// Numbers for those who watch.
 	{"internal/telemetry", nil, nil},
 	{"internal/telemetry/collectortest", nil, nil},
+	// Packages: archives of them.
+	{"packages/archive", []string{"lang/diag"}, nil},
 	// Panics, wherever a goroutine is begun.
 	{"runtime/fault", []string{"lang/diag", "internal/version"}, nil},
 	// Network devices: of the kernel, in memory, and as a plan would change them.
