@@ -36,8 +36,10 @@ var imports = []struct {
 	// Numbers for those who watch.
 	{"internal/telemetry", nil, nil},
 	{"internal/telemetry/collectortest", nil, nil},
-	// Packages: archives of them.
+	// Packages: archives of them, and registries.
 	{"packages/archive", []string{"lang/diag"}, nil},
+	{"packages/oci", []string{"lang/diag", "packages/archive"}, []string{"packages/oci/registrytest"}},
+	{"packages/oci/registrytest", nil, nil},
 	// Panics, wherever a goroutine is begun.
 	{"runtime/fault", []string{"lang/diag", "internal/version"}, nil},
 	// Network devices: of the kernel, in memory, and as a plan would change them.

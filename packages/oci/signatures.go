@@ -1,0 +1,119 @@
+package oci
+
+import (
+	"bytes"
+	"context"
+	"errors"
+
+	"github.com/opencontainers/go-digest"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+	"oras.land/oras-go/v2/errdef"
+	"oras.land/oras-go/v2/registry/remote"
+)
+
+// Sign attaches a signature to a package that the registry has: an artifact that refers to the package's manifest. Where a registry does not know
+// which artifacts refer to others, the list of them is kept under a tag, as OCI 1.1 says.
+func (c *Client) Sign(ctx context.Context, signed Package, signature []byte) error {
+	ctx, cancel := c.within(ctx)
+	defer cancel()
+	return explain(ctx, signed.Reference, c.sign(ctx, signed, signature))
+}
+
+func (c *Client) sign(ctx context.Context, signed Package, signature []byte) error {
+	if len(signature) == 0 || len(signature) > maxSignature {
+		return refuse("", "a signature has up to %d bytes, not %d", maxSignature, len(signature))
+	}
+	repository, err := c.repository(signed.Reference)
+	if err != nil {
+		return err
+	}
+	layer := ocispec.Descriptor{MediaType: sshsigType, Digest: digest.FromBytes(signature), Size: int64(len(signature))}
+	descriptor, data, err := newManifest(SignatureType, layer, subject(signed), nil)
+	if err != nil {
+		return err
+	}
+	if err := pushBytes(ctx, repository, ocispec.DescriptorEmptyJSON, ocispec.DescriptorEmptyJSON.Data); err != nil {
+		return err
+	}
+	if err := pushBytes(ctx, repository, layer, signature); err != nil {
+		return err
+	}
+	return repository.Push(ctx, descriptor, bytes.NewReader(data))
+}
+
+// subject is what referrers name.
+func subject(p Package) *ocispec.Descriptor {
+	return &ocispec.Descriptor{MediaType: p.manifest.MediaType, Digest: p.manifest.Digest, Size: p.manifest.Size}
+}
+
+// Signatures gives the signatures that are attached to a package, as Resolve gives it. Nothing is known of them: package signature verifies them.
+func (c *Client) Signatures(ctx context.Context, signed Package) ([][]byte, error) {
+	ctx, cancel := c.within(ctx)
+	defer cancel()
+	signatures, err := c.signatures(ctx, signed)
+	return signatures, explain(ctx, signed.Reference, err)
+}
+
+func (c *Client) signatures(ctx context.Context, signed Package) ([][]byte, error) {
+	repository, err := c.repository(signed.Reference)
+	if err != nil {
+		return nil, err
+	}
+	var referrers []ocispec.Descriptor
+	err = repository.Referrers(ctx, *subject(signed), SignatureType, func(page []ocispec.Descriptor) error {
+		for _, referrer := range page {
+			if referrer.ArtifactType == SignatureType { // a registry may say that it has filtered, and not have
+				referrers = append(referrers, referrer)
+			}
+		}
+		if len(referrers) > maxSignatures {
+			return refuse("remove some in the registry", "it has more than %d signatures", maxSignatures)
+		}
+		return nil
+	})
+	if errors.Is(err, errdef.ErrTooManyPages) {
+		err = refuse("", "its signatures are listed on more than %d pages", maxPages)
+	}
+	if err != nil {
+		return nil, err
+	}
+	var signatures [][]byte
+	for _, referrer := range referrers {
+		signature, err := fetchSignature(ctx, repository, referrer, signed)
+		if err != nil {
+			return nil, err
+		}
+		signatures = append(signatures, signature)
+	}
+	return signatures, nil
+}
+
+func fetchSignature(ctx context.Context, repository *remote.Repository, referrer ocispec.Descriptor, signed Package) ([]byte, error) {
+	if referrer.MediaType != ocispec.MediaTypeImageManifest || referrer.Size > maxManifest || !isDigest(string(referrer.Digest)) {
+		return nil, refuse("", "a signature of it is no manifest of at most %d bytes with a SHA-256", maxManifest)
+	}
+	data, err := fetchAll(ctx, repository, referrer, maxManifest)
+	if err != nil {
+		return nil, err
+	}
+	manifest, err := parseManifest(referrer, data, SignatureType)
+	switch {
+	case err != nil:
+		return nil, err
+	case len(manifest.Layers) != 1 || manifest.Layers[0].MediaType != sshsigType || manifest.Layers[0].Size > maxSignature:
+		return nil, refuse("", "the signature %s has not one layer of the type %s alone", referrer.Digest, sshsigType)
+	case manifest.Subject == nil || manifest.Subject.Digest != signed.manifest.Digest:
+		return nil, refuse("", "the signature %s is of something else", referrer.Digest)
+	}
+	return fetchAll(ctx, repository, manifest.Layers[0], maxSignature)
+}
+
+// fetchAll fetches a manifest or a layer that is small.
+func fetchAll(ctx context.Context, repository *remote.Repository, descriptor ocispec.Descriptor, limit int64) ([]byte, error) {
+	body, err := repository.Fetch(ctx, descriptor)
+	if err != nil {
+		return nil, err
+	}
+	defer body.Close()
+	return readAll(body, descriptor, limit)
+}
