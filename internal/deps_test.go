@@ -33,6 +33,8 @@ var imports = []struct {
 	{"internal/plainjson", nil, nil},
 	// Files of the program itself, replaced in one step.
 	{"internal/atomicfile", nil, nil},
+	// Files of a site, where they were sent to.
+	{"internal/sitefiles", nil, nil},
 	// Numbers for those who watch.
 	{"internal/telemetry", nil, nil},
 	{"internal/telemetry/collectortest", nil, nil},
@@ -40,6 +42,9 @@ var imports = []struct {
 	{"packages/archive", []string{"lang/diag"}, nil},
 	{"packages/oci", []string{"lang/diag", "packages/archive"}, []string{"packages/oci/registrytest"}},
 	{"packages/oci/registrytest", nil, nil},
+	// What a site has of them.
+	{"packages/lock", []string{"lang/diag", "lang/expr"}, []string{"internal/rapidtest"}},
+	{"packages", []string{"lang", "lang/diag", "packages/archive", "packages/lock"}, []string{"*"}},
 	// Panics, wherever a goroutine is begun.
 	{"runtime/fault", []string{"lang/diag", "internal/version"}, nil},
 	// Network devices: of the kernel, in memory, and as a plan would change them.
@@ -156,8 +161,8 @@ var imports = []struct {
 	// Hosts and their states; sessions of their agents; what is wanted of them.
 	{"server/enroll", []string{"lang/diag", "runtime/agent/identity", "runtime/fault", "runtime/link", "runtime/trust", "server/access", "server/authority", "server/contents", "server/store"}, []string{"*"}},
 	{"server/sessions", []string{"lang/diag", "runtime/*", "server/access", "server/authority", "server/broker", "server/contents", "server/enroll", "server/store", "states"}, []string{"*"}},
-	{"server/evaluate", []string{"graph", "internal/plainjson", "internal/watchdog", "lang", "lang/*", "modules", "runtime/*", "states"}, []string{"*"}},
-	{"server/deploy", []string{"internal/plainjson", "lang/diag", "lang/site", "runtime/*", "internal/ui/grouping", "server/*", "states"}, []string{"*"}},
+	{"server/evaluate", []string{"graph", "packages", "internal/plainjson", "internal/watchdog", "lang", "lang/*", "modules", "runtime/*", "states"}, []string{"*"}},
+	{"server/deploy", []string{"internal/plainjson", "internal/sitefiles", "lang/diag", "lang/site", "runtime/*", "internal/ui/grouping", "server/*", "states"}, []string{"*"}},
 	{"server/update", []string{"lang/diag", "lang/site", "runtime/*", "server/*"}, []string{"*"}},
 	{"server/api/client", []string{"states", "internal/atomicfile", "internal/ui/grouping", "lang/diag", "runtime/*", "internal/plainjson"}, []string{"*"}},
 	// A site, evaluated and signed by an operator.

@@ -171,6 +171,9 @@ func (d *directories) checkCollection(from, name string) (module string, err err
 // sourceOf gives the name of the directory that a source in another one's file names: NAME/DIR is in a collection
 // that the directory names.
 func (d *directories) sourceOf(from, source string) (string, error) {
+	if IsPackage(source) {
+		return d.packageOf(source)
+	}
 	if first, rest, ok := strings.Cut(source, "/"); ok && first != "std" && first != "." && first != ".." {
 		d.mu.Lock()
 		c, known := d.named[from][first], d.named[from]
@@ -192,6 +195,9 @@ func (d *directories) sourceOf(from, source string) (string, error) {
 		}
 	}
 	name, err := nameOf(from, source)
+	if root := d.packageAround(from); err == nil && root != "" && !strings.HasPrefix(source, "std/") && name != root && !strings.HasPrefix(name, root+"/") {
+		return "", &diag.HintError{Message: fmt.Sprintf("%q leads out of the package", source), Hint: "what a package needs is in it, or a package itself"}
+	}
 	if root := d.rootOf(from); err == nil && root != "" && !strings.HasPrefix(source, "std/") && name != root && !strings.HasPrefix(name, root+"/") {
 		return "", &diag.HintError{Message: fmt.Sprintf("%q leads out of the collection", source), Hint: "what a collection needs is in it: it may lie anywhere else"}
 	}

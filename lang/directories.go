@@ -25,6 +25,7 @@ import (
 const (
 	standardName = "@std"
 	parentName   = "@up" // for each ".."
+	packagesName = "@packages"
 )
 
 // directories is the file system of a site with all of its components: those
@@ -45,11 +46,13 @@ type directories struct {
 	collected   map[string]*collection            // the modules of collections, by their directories
 	// collectionRoots are the directories that are collections.
 	collectionRoots []string
+	packages        map[string]*openedPackage // by the names of their directories
+	signers         string                    // the file of the site that says whose signatures count; empty: none are demanded
 }
 
 func newDirectories(site fs.FS, o Options) *directories {
 	return &directories{site: site, options: o, directories: map[string]*program.Directory{}, places: map[string]fs.FileInfo{}, sources: map[string][]byte{}, custom: map[string]customModule{},
-		named: map[string]map[string]*collection{}, collected: map[string]*collection{}}
+		named: map[string]map[string]*collection{}, collected: map[string]*collection{}, packages: map[string]*openedPackage{}}
 }
 
 // Open opens a file of the site or of a component.
@@ -120,7 +123,7 @@ func (d *directories) find(op, name string) (fs.FS, string, error) {
 			return collected.files, strings.TrimPrefix(name, dir+"/"), nil
 		}
 	}
-	if first, _, _ := strings.Cut(name, "/"); first == standardName || first == parentName {
+	if first, _, _ := strings.Cut(name, "/"); first == standardName || first == parentName || first == packagesName {
 		return nil, "", &fs.PathError{Op: op, Path: name, Err: fs.ErrNotExist}
 	}
 	return d.site, name, nil
@@ -255,7 +258,7 @@ func (d *directories) component(from, source string) (*program.Directory, error)
 	}
 	if err != nil {
 		return nil, &diag.HintError{Message: fmt.Sprintf("the component %q cannot be read: %v", source, err),
-			Hint: `a source is a directory: "./DIR", "../DIR" or "std/NAME"`}
+			Hint: `a source is a directory: "./DIR", "../DIR" or "std/NAME"; or a package: "oci://…" or "git::…"`}
 	}
 	dir, list := d.read(files, name, nil)
 	if list.HasErrors() {
@@ -285,7 +288,7 @@ func (d *directories) sameDirectory(files fs.FS) *program.Directory {
 
 // nameOf gives the name of a directory, from the one whose file names it.
 func nameOf(from, source string) (string, error) {
-	hint := `write "./DIR" or "../DIR", from the directory of this file, or "std/NAME"`
+	hint := `write "./DIR" or "../DIR", from the directory of this file, "std/NAME", or "oci://…" or "git::…" for a package`
 	if name, ok := strings.CutPrefix(source, "std/"); ok {
 		if !fs.ValidPath(name) || name == "." {
 			return "", &diag.HintError{Message: fmt.Sprintf("%q is no standard component", source), Hint: hint}
@@ -325,6 +328,9 @@ func (d *directories) openDirectory(name string) (fs.FS, error) {
 		}
 		return fs.Sub(d.options.Standard, below)
 	}
+	if strings.HasPrefix(name, packagesName+"/") {
+		return d.openInPackage(name)
+	}
 	if strings.HasPrefix(name+"/", parentName+"/") {
 		if d.options.OpenOutside == nil {
 			return nil, errors.New("it is outside of the site, where nothing can be read here")
@@ -341,7 +347,7 @@ func (d *directories) suggestSource(name, source string) string {
 	switch {
 	case strings.HasPrefix(name, standardName+"/"):
 		in, prefix, dir = d.options.Standard, "std/", "."
-	case strings.HasPrefix(name+"/", parentName+"/"):
+	case strings.HasPrefix(name+"/", parentName+"/"), strings.HasPrefix(name, packagesName+"/"):
 		return "name a directory with *.hcl or *.star files, from the directory of this file"
 	}
 	var names []string

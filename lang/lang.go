@@ -36,6 +36,8 @@ type Options struct {
 	// by its path from the site's directory: "../common/nginx". Nil: a site
 	// reads nothing outside of itself.
 	OpenOutside func(path string) (fs.FS, error)
+	// OpenPackage opens the package that a source stands for: see IsPackage. It is asked once for each. Nil: there are none.
+	OpenPackage func(source string) (*Package, error)
 	// MaxNesting is how deep brackets, operators and conditionals may nest;
 	// 0: DefaultMaxNesting.
 	MaxNesting int
@@ -194,6 +196,12 @@ func (s *Site) CheckNames(hosts []Host) diag.List {
 		return nil
 	}
 	return s.program.CheckNames(hosts)
+}
+
+// Signers is the file of the site that says whose signatures of packages count; empty: it demands none.
+func (s *Site) Signers() string {
+	name, _ := s.program.Signers()
+	return name
 }
 
 // Name is the site's name, empty when it has none.

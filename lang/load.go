@@ -28,7 +28,7 @@ func Load(site fs.FS, o Options) (*Site, diag.List) {
 	p, found := program.Parse(dir, s.options)
 	s.program = p
 	s.broken = list.HasErrors() || p.Broken()
-	s.list = files.dropKnownModules(append(s.list, found...)).Sorted()
+	s.list = append(files.dropKnownModules(append(s.list, found...)), files.demandSignatures(p.Signers())...).Sorted()
 	return s, s.list
 }
 

@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"fmt"
+	"io/fs"
 	"os"
 	"strings"
 	"sync"
@@ -12,6 +13,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/tenetcm/tenet/internal/plainjson"
+	"github.com/tenetcm/tenet/lang"
 	"github.com/tenetcm/tenet/lang/secrets"
 	"github.com/tenetcm/tenet/runtime/host"
 	"github.com/tenetcm/tenet/runtime/runner"
@@ -34,15 +36,16 @@ type client struct {
 	dogs             dogs
 	forMany          bool // a site is evaluated for many hosts, which keep what they need
 	interrupts       interrupts
-	summary          bool              // of plans no more than a line for each host is shown
-	prune            bool              // runs remove what their site declares no longer
-	clusterPatience  time.Duration     // how long an apply waits for members of clusters
-	former           []string          // documents that rules take for what was there
-	allowEmpty       bool              // rules that select nothing any more delete all that they have made
-	shownDiagnostics *shownDiagnostics // diagnostics that were shown; nil: each is shown
-	diagnosticCount  int               // how many were shown
-	display          sync.Mutex        // of diagnostics: jobs of several hosts are made at once
-	evaluation       *lastEvaluation   // of watch; nil: each is for one time
+	summary          bool                                                        // of plans no more than a line for each host is shown
+	prune            bool                                                        // runs remove what their site declares no longer
+	clusterPatience  time.Duration                                               // how long an apply waits for members of clusters
+	packageOpener    func(site fs.FS) func(source string) (*lang.Package, error) // nil: as the lock says
+	former           []string                                                    // documents that rules take for what was there
+	allowEmpty       bool                                                        // rules that select nothing any more delete all that they have made
+	shownDiagnostics *shownDiagnostics                                           // diagnostics that were shown; nil: each is shown
+	diagnosticCount  int                                                         // how many were shown
+	display          sync.Mutex                                                  // of diagnostics: jobs of several hosts are made at once
+	evaluation       *lastEvaluation                                             // of watch; nil: each is for one time
 	// secretsHidden says that a site is only checked, and no secret opened.
 	secretsHidden bool
 	// inventoryHidden says that a site is only checked, and no program asked for hosts.

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tenetcm/tenet/internal/sitefiles"
 	"github.com/tenetcm/tenet/internal/ui"
 	"github.com/tenetcm/tenet/lang"
 	"github.com/tenetcm/tenet/lang/diag"
@@ -203,6 +204,10 @@ func packSite(dir string, contents map[string][]byte) ([]byte, error) {
 		case !e.Type().IsRegular():
 			return &diag.HintError{Message: filepath.Join(dir, name) + " is neither a plain file nor a directory: a server takes no others", Hint: "put the file itself in its place"}
 		}
+		info, err := e.Info()
+		if err != nil {
+			return err
+		}
 		data, isGiven := contents[name]
 		if !isGiven {
 			data, err = fs.ReadFile(root.FS(), name)
@@ -212,7 +217,7 @@ func packSite(dir string, contents map[string][]byte) ([]byte, error) {
 		}
 		if err == nil {
 			// Nothing else of the file, so that the same files are the same archive.
-			err = w.WriteHeader(&tar.Header{Name: strings.TrimPrefix(name, "./"), Mode: 0o644, Size: int64(len(data)), Typeflag: tar.TypeReg})
+			err = w.WriteHeader(&tar.Header{Name: strings.TrimPrefix(name, "./"), Mode: int64(sitefiles.ModeOf(sitefiles.IsExecutable(info.Mode()))), Size: int64(len(data)), Typeflag: tar.TypeReg})
 		}
 		if err == nil {
 			_, err = w.Write(data)

@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tenetcm/tenet/internal/sitefiles"
 	"github.com/tenetcm/tenet/internal/ui"
 	vers "github.com/tenetcm/tenet/internal/version"
 	"github.com/tenetcm/tenet/lang/diag"
@@ -124,10 +125,7 @@ func unpackSite(archive []byte, dir string) (map[trust.Digest]bool, error) {
 		}
 		data, err := io.ReadAll(in)
 		if err == nil {
-			err = root.MkdirAll(filepath.Dir(header.Name), 0o700)
-		}
-		if err == nil {
-			err = root.WriteFile(header.Name, data, 0o600)
+			err = sitefiles.Write(root, header.Name, sitefiles.IsExecutable(header.FileInfo().Mode()), bytes.NewReader(data))
 		}
 		if err != nil {
 			return nil, err

@@ -16,6 +16,7 @@ import (
 	"github.com/tenetcm/tenet/internal/ui"
 	"github.com/tenetcm/tenet/lang"
 	"github.com/tenetcm/tenet/modules"
+	"github.com/tenetcm/tenet/packages"
 	"github.com/tenetcm/tenet/runtime"
 	"github.com/tenetcm/tenet/runtime/host"
 )
@@ -93,7 +94,7 @@ func stateFiles(dir string) ([]string, error) {
 	}
 	defer root.Close()
 	dirs := map[string]bool{".": true}
-	loaded, _ := lang.Load(root.FS(), lang.Options{Registry: modules.Standard()}) // what is wrong is for validate
+	loaded, _ := lang.Load(root.FS(), lang.Options{Registry: modules.Standard(), OpenPackage: (&packages.Opener{Site: root.FS()}).Open}) // what is wrong is for validate
 	for _, name := range loaded.SourceNames() {
 		dirs[path.Dir(name)] = true
 	}

@@ -78,9 +78,11 @@ func (s *client) openSite(ctx context.Context, path string) (*lang.Site, error) 
 		}
 		return s.recording().directory(at, outside, siteFiles(ctx, outside)), nil
 	}
+	files := s.recording().directory(dir, root, siteFiles(ctx, root))
+	options.OpenPackage = s.openPackages(files)
 	defer s.limitEvaluation()()
 	// What Load finds is in the lists of For too, in order with the rest.
-	loaded, _ := lang.Load(s.recording().directory(dir, root, siteFiles(ctx, root)), options)
+	loaded, _ := lang.Load(files, options)
 	return loaded, nil
 }
 

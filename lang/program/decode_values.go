@@ -3,7 +3,9 @@ package program
 import (
 	"cmp"
 	"fmt"
+	"io/fs"
 	"reflect"
+	"strings"
 
 	hcl2 "github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/ext/typeexpr"
@@ -44,10 +46,23 @@ func (d *decoder) siteBlock(b *syntax.Block) {
 			Detail: "What a site has created is known by its name.", Hint: "add name = \"…\""})
 	}
 	d.siteReconcile(b)
+	d.siteSigners(b)
 	d.literal(b.Body, "requires_version", cty.String, func(v cty.Value) { d.site.requires = v.AsString() })
 	if a := b.Body.Attribute("requires_version"); a != nil {
 		d.site.requiresRange = a.Expr.Range()
 	}
+}
+
+func (d *decoder) siteSigners(b *syntax.Block) {
+	d.literal(b.Body, "signers", cty.String, func(v cty.Value) {
+		at := b.Body.Attribute("signers").Range()
+		name := strings.TrimPrefix(v.AsString(), "./")
+		if !fs.ValidPath(name) || name == "." {
+			d.errorAt(at, `write signers = "signers", with the path of a file from the directory of the site`, "%q is no file of the site", v.AsString())
+			return
+		}
+		d.site.signers, d.site.signersRange = name, at
+	})
 }
 
 // literal gives the value of an attribute that must not depend on anything;

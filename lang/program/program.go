@@ -97,6 +97,8 @@ type Program struct {
 	telemetry     *site.Telemetry // nil: nobody is told
 	requires      string
 	requiresRange hcl2.Range
+	signers       string
+	signersRange  hcl2.Range
 	bodies        []syntax.Script // of the sources, while they are evaluated anew
 	siteRange     *hcl2.Range
 	// telemetryRange is where telemetry is described; nil: nowhere.
@@ -193,6 +195,9 @@ func (p *Program) Name() string { return p.name }
 
 // HasInventories reports whether the site names inventories, which may tell of hosts.
 func (p *Program) HasInventories() bool { return len(p.inventories) > 0 }
+
+// Signers is the file that says whose signatures of packages count, and where the site names it; empty: it demands none.
+func (p *Program) Signers() (string, diag.Range) { return p.signers, rangeOf(p.signersRange) }
 
 // Prune is the site's option prune.
 func (p *Program) Prune() bool { return p.prune }

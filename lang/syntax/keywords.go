@@ -257,7 +257,8 @@ file "/etc/motd" {
 				{"name", "string", "Its name, by which a machine knows what it has created, and what its handlers are owed."},
 				{"prune", "bool", "What it has created and declares no longer is removed by each apply. Without it that is only listed."},
 				{"reconcile", "block or object", "How tenet watch and agents keep hosts: mode (\"apply\", or \"audit\" to be told only), poll (default: \"30m\"), jitter (0.1), deadline of an apply (\"1h\"), attempts by one cause (8), backoff (\"10s\") and on_failure (\"help\", or \"revert\" to go back to what worked last)."},
-				{"requires_version", "string", "The versions of tenet that it is for: \">= 0.1\"."}},
+				{"requires_version", "string", "The versions of tenet that it is for: \">= 0.1\"."},
+				{"signers", "string", "The file of the site that says whose signatures of packages count, as ssh-keygen takes it (allowed signers). Then packages that none of them has signed are refused."}},
 			Example: `site {
   name = "example"
 }

@@ -43,7 +43,7 @@ func NewShapes(registry *states.Registry) *Shapes {
 		s.Options[o.Name] = &o
 	}
 	guards := map[string]int{"only_if": 0, "unless": 0, "retry": 0}
-	s.Site = &Shape{What: "site", Attributes: []string{"name", "prune", "reconcile", "requires_version"}, Blocks: map[string]int{"reconcile": 0}, Either: []string{"reconcile"}}
+	s.Site = &Shape{What: "site", Attributes: []string{"name", "prune", "reconcile", "requires_version", "signers"}, Blocks: map[string]int{"reconcile": 0}, Either: []string{"reconcile"}}
 	s.Reconcile = &Shape{What: "reconcile", Attributes: []string{"attempts", "backoff", "deadline", "jitter", "mode", "on_failure", "poll"}}
 	s.Variable = &Shape{What: "a variable", Blocks: map[string]int{"validation": 0}, Refs: []string{"type"},
 		Attributes: []string{"default", "description", "export", "merge", "nullable", "sensitive", "type"}}

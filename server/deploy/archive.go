@@ -8,10 +8,11 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path"
 	"strings"
 
 	"github.com/klauspost/compress/gzip"
+
+	"github.com/tenetcm/tenet/internal/sitefiles"
 )
 
 // Limits of what is unpacked of an archive.
@@ -82,7 +83,7 @@ func unpackOne(root *os.Root, archive io.Reader, header *tar.Header) error {
 	}
 	switch header.Typeflag {
 	case tar.TypeDir:
-		if err := root.MkdirAll(name, 0o700); err != nil {
+		if err := sitefiles.MakeDirectories(root, name); err != nil {
 			return refusal(fmt.Sprintf("%.200q cannot be made: %v", name, err))
 		}
 		return nil
@@ -90,21 +91,14 @@ func unpackOne(root *os.Root, archive io.Reader, header *tar.Header) error {
 	default:
 		return refusal(fmt.Sprintf("%.200q is neither a plain file nor a directory: a site has no others", name))
 	}
-	if err := root.MkdirAll(path.Dir(name), 0o700); err != nil {
-		return refusal(fmt.Sprintf("%.200q cannot be made: %v", path.Dir(name), err))
-	}
-	f, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if errors.Is(err, fs.ErrExist) {
+	err := sitefiles.Write(root, name, sitefiles.IsExecutable(header.FileInfo().Mode()), archive)
+	var place *fs.PathError
+	switch {
+	case errors.Is(err, fs.ErrExist):
 		return refusal(fmt.Sprintf("%.200q is in the archive twice", name))
-	}
-	if err != nil {
+	case errors.As(err, &place) && place.Op != "write":
 		return refusal(fmt.Sprintf("%.200q cannot be made: %v", name, err))
-	}
-	_, err = io.Copy(f, archive)
-	if closed := f.Close(); err == nil {
-		err = closed
-	}
-	if err != nil {
+	case err != nil:
 		return fmt.Errorf("%s cannot be unpacked: %w", name, err)
 	}
 	return nil

@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/tenetcm/tenet/internal/sitefiles"
 	"github.com/tenetcm/tenet/lang/site"
 	"github.com/tenetcm/tenet/server/access"
 	"github.com/tenetcm/tenet/server/contents"
@@ -41,6 +42,8 @@ type treeFile struct {
 	Name   string          `json:"name"`
 	Digest contents.Digest `json:"digest"`
 	Size   int64           `json:"size"`
+	// Executable: somebody may execute it, as trees bring it to hosts.
+	Executable bool `json:"executable,omitempty"`
 }
 
 // Upload keeps the files of an archive as a revision of the site that they are, which has to be the one that is named. The same files as those of the newest revision are
@@ -122,7 +125,11 @@ func (s *Service) keepTree(ctx context.Context, dir string) (contents.Digest, er
 		if err != nil {
 			return err
 		}
-		f := treeFile{name, contents.Sum(data), int64(len(data))}
+		info, err := e.Info()
+		if err != nil {
+			return err
+		}
+		f := treeFile{name, contents.Sum(data), int64(len(data)), sitefiles.IsExecutable(info.Mode())}
 		list = append(list, f)
 		return s.Contents.Put(ctx, f.Digest, bytes.NewReader(data))
 	})
@@ -181,20 +188,12 @@ func (s *Service) unfold(ctx context.Context, d contents.Digest) (_ string, err 
 }
 
 func (s *Service) unfoldOne(ctx context.Context, root *os.Root, f treeFile) (err error) {
-	if err := root.MkdirAll(filepath.Dir(f.Name), 0o700); err != nil {
-		return err
-	}
 	in, _, err := s.Contents.Open(ctx, f.Digest, 0)
 	if err != nil {
 		return err
 	}
 	defer in.Close()
-	out, err := root.OpenFile(f.Name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(out, in)
-	return errors.Join(err, out.Close())
+	return sitefiles.Write(root, f.Name, f.Executable, in)
 }
 
 // revision reads one by its number; 0: the newest; nil: there is none.

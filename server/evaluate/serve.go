@@ -19,6 +19,7 @@ import (
 	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/lang/secrets"
 	"github.com/tenetcm/tenet/modules"
+	"github.com/tenetcm/tenet/packages"
 	"github.com/tenetcm/tenet/runtime/bundle"
 	"github.com/tenetcm/tenet/runtime/orchestrate"
 	"github.com/tenetcm/tenet/runtime/trust"
@@ -69,7 +70,8 @@ func (q *Question) answer(ctx context.Context, identities func() ([]secrets.Iden
 		return a
 	}
 	defer root.Close()
-	loaded, list := lang.Load(states.WithTrees(ctx, root.FS(), nil), lang.Options{Registry: modules.Standard()})
+	// A server has no packages but those that came with the site.
+	loaded, list := lang.Load(states.WithTrees(ctx, root.FS(), nil), lang.Options{Registry: modules.Standard(), OpenPackage: (&packages.Opener{Site: root.FS()}).Open})
 	e := &evaluation{Question: q, ctx: ctx, site: &orchestrate.Site{Site: loaded, Origin: q.Origin, Target: q.target(root.FS())}}
 	if !list.HasErrors() {
 		var more diag.List
