@@ -11,7 +11,6 @@ package lock
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -53,10 +52,16 @@ type Lock struct {
 	Packages []Package // by their sources
 }
 
-var (
-	digestForm = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
-	fromForm   = regexp.MustCompile(`^(sha256:[0-9a-f]{64}|[0-9a-f]{40}|[0-9a-f]{64})$`)
-)
+// isDigest reports whether a text is a digest of files or of a manifest.
+func isDigest(text string) bool {
+	sum, ok := strings.CutPrefix(text, "sha256:")
+	return ok && len(sum) == 64 && isHexadecimal(sum)
+}
+
+// isCommit reports whether a text names a commit, by either hash that Git has.
+func isCommit(text string) bool { return (len(text) == 40 || len(text) == 64) && isHexadecimal(text) }
+
+func isHexadecimal(text string) bool { return strings.Trim(text, "0123456789abcdef") == "" }
 
 // Read reads a lock. The list says what is wrong in it, at its place; the lock is nil then.
 func Read(name string, data []byte) (*Lock, diag.List) {
@@ -93,9 +98,9 @@ func Read(name string, data []byte) (*Lock, diag.List) {
 		switch {
 		case i > 0 && body.Packages[i-1].Source == p.Source:
 			refuse(p.DefRange, "%s is in the lock twice", p.Source)
-		case !digestForm.MatchString(p.Digest):
+		case !isDigest(p.Digest):
 			refuse(p.DefRange, "the digest of %s is none: sha256: and 64 hexadecimal digits", p.Source)
-		case !fromForm.MatchString(p.From):
+		case !isDigest(p.From) && !isCommit(p.From):
 			refuse(p.DefRange, "where %s comes from is no digest and no commit", p.Source)
 		}
 	}
