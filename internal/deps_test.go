@@ -38,10 +38,11 @@ var imports = []struct {
 	// Numbers for those who watch.
 	{"internal/telemetry", nil, nil},
 	{"internal/telemetry/collectortest", nil, nil},
-	// Packages: archives of them, and registries.
+	// Packages: archives of them, registries and signatures.
 	{"packages/archive", []string{"lang/diag"}, nil},
 	{"packages/oci", []string{"lang/diag", "packages/archive"}, []string{"packages/oci/registrytest"}},
 	{"packages/oci/registrytest", nil, nil},
+	{"packages/signature", []string{"lang/diag"}, nil},
 	// What a site has of them.
 	{"packages/lock", []string{"lang/diag", "lang/expr"}, []string{"internal/rapidtest"}},
 	{"packages", []string{"lang", "lang/diag", "packages/archive", "packages/lock"}, []string{"*"}},
