@@ -46,6 +46,8 @@ var imports = []struct {
 	// What a site has of them.
 	{"packages/lock", []string{"lang/diag", "lang/expr"}, []string{"internal/rapidtest"}},
 	{"packages", []string{"lang", "lang/diag", "packages/archive", "packages/lock"}, []string{"*"}},
+	// Whatever downloads.
+	{"packages/get", []string{"internal/sitefiles", "lang", "lang/diag", "packages", "packages/*"}, []string{"*"}},
 	// Panics, wherever a goroutine is begun.
 	{"runtime/fault", []string{"lang/diag", "internal/version"}, nil},
 	// Network devices: of the kernel, in memory, and as a plan would change them.

@@ -102,6 +102,9 @@ func CachePath(cache, digest string) string {
 // check compares files with the lock.
 func check(files fs.FS, of *lock.Package, place, hint string) error {
 	digest, err := archive.Digest(files)
+	if _, there := fs.Stat(files, Vendor); err == nil && there == nil { // which the digest leaves out
+		err = fmt.Errorf("it has a directory %s, which no package has", Vendor)
+	}
 	if err != nil {
 		return &diag.HintError{Code: CodeDiffers, Message: fmt.Sprintf("the files of %s in %s cannot be checked: %v", of.Source, place, err), Hint: cmp.Or(diag.HintOf(err), hint)}
 	}

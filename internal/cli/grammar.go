@@ -25,6 +25,7 @@ type commands struct {
 	Watch       watchCmd       `cmd:"" flags:"@selection @values root json quiet verbose" help:"Apply a site, or look for what has drifted, now and at intervals."`
 	Validate    validateCmd    `cmd:"" flags:"@values facts json quiet" help:"Check a site, and report all that is wrong with it."`
 	Test        testCmd        `cmd:"" flags:"json quiet verbose" help:"Test sites on simulated machines."`
+	Get         getCmd         `cmd:"" flags:"@values facts json quiet" help:"Bring the packages that a site uses, and note in tenet.lock what they are."`
 	Fmt         fmtCmd         `cmd:"" flags:"json quiet" help:"Rewrite state files in the canonical layout."`
 	Compile     compileCmd     `cmd:"" flags:"@selection @values facts json" help:"Print what a site compiles to, in the order in which it runs."`
 	Graph       graphCmd       `cmd:"" flags:"@selection @values facts json" help:"Draw the graph of a site."`

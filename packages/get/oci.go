@@ -1,0 +1,61 @@
+package get
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/tenetcm/tenet/lang/diag"
+	"github.com/tenetcm/tenet/packages/oci"
+	"github.com/tenetcm/tenet/packages/signature"
+)
+
+// Registries are registries of containers, as an origin.
+type Registries struct{ Client *oci.Client }
+
+// Resolve finds out what a tag stands for now.
+func (r Registries) Resolve(ctx context.Context, source string) (Found, error) {
+	ref, err := oci.ParseReference(source)
+	if err != nil {
+		return Found{}, err
+	}
+	p, err := r.Client.Resolve(ctx, ref)
+	return Found{From: p.Manifest, Version: p.Version}, err
+}
+
+// Fetch pulls the package of a manifest.
+func (r Registries) Fetch(ctx context.Context, source, from, want, dir string) (string, error) {
+	ref, err := oci.ParseReference(source)
+	if err != nil {
+		return "", err
+	}
+	ref.Tag, ref.Digest = "", from // whatever the tag stands for by now
+	p, err := r.Client.Pull(ctx, ref, dir, want)
+	return p.Digest, err
+}
+
+// Signer looks for a signature that refers to the manifest.
+func (r Registries) Signer(ctx context.Context, source, from, files string, signers *Signers) (string, error) {
+	allowed, err := signature.ParseSigners(signers.Name, signers.Data, nil)
+	if err != nil {
+		return "", err
+	}
+	ref, err := oci.ParseReference(source)
+	if err != nil {
+		return "", err
+	}
+	ref.Tag, ref.Digest = "", from
+	p, err := r.Client.Resolve(ctx, ref)
+	if err != nil {
+		return "", err
+	}
+	texts, err := r.Client.Signatures(ctx, p)
+	if err != nil {
+		return "", err
+	}
+	by, err := allowed.VerifyAny(files, texts, time.Now())
+	if err != nil {
+		return "", &diag.HintError{Message: fmt.Sprintf("%s is refused: %v", source, err), Hint: diag.HintOf(err)}
+	}
+	return by.Principals + " " + by.Fingerprint, nil
+}
