@@ -139,6 +139,10 @@ var imports = []struct {
 	{"runtime/orchestrate", []string{"graph", "lang", "lang/diag", "lang/secrets", "runtime/fleet", "runtime/machine", "states"}, []string{"*"}},
 	// How a machine is kept as one site wants it: pure but for the records of it.
 	{"runtime/reconcile", []string{"internal/atomicfile", "lang/diag", "lang/site", "states"}, []string{"internal/rapidtest"}},
+	// A device of a fleet manager of Margo: what is said, by version; the device; a manager for its tests.
+	{"runtime/source/margo/rc2", []string{"internal/plainjson", "lang/diag", "lang/document"}, nil},
+	{"runtime/source/margo/managertest", []string{"runtime/source/margo/rc2"}, nil},
+	{"runtime/source/margo", []string{"internal/atomicfile", "internal/plainjson", "lang/diag", "runtime/source/margo/rc2"}, []string{"runtime/source/margo/managertest"}},
 	// What runs do, as a collector is told of it.
 	{"runtime/otlp", []string{"internal/telemetry", "runtime/fault", "states"}, []string{"*"}},
 	// What comes around again, of whatever is done.

@@ -1,0 +1,9 @@
+package margo_test
+
+import (
+	"testing"
+
+	"github.com/tenetcm/tenet/internal/rapidtest"
+)
+
+func TestMain(m *testing.M) { rapidtest.Main(m, "300") }
