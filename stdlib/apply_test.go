@@ -45,7 +45,7 @@ func compileSite(t *testing.T, h host.Host, text string) *states.StateRun {
 // Each component compiles to what it compiled to before; its plan foretells its
 // apply, which makes what it says; and a second apply changes nothing.
 func TestApply(t *testing.T) {
-	for _, trial := range slices.Concat(hostTrials, serverTrials, peerTrials()) {
+	for _, trial := range slices.Concat(hostTrials, serverTrials, peerTrials(), margoTrials(t)) {
 		t.Run(trial.name, func(t *testing.T) {
 			h := trial.boot(t)
 			run := compileSite(t, h, trial.site)
@@ -122,7 +122,7 @@ func (trial trial) takeAway(t *testing.T, h *host.Memory) {
 // Where a component never was, making it absent does nothing: it does not even
 // install what it would need.
 func TestAbsentFromTheStart(t *testing.T) {
-	for _, trial := range slices.Concat(hostTrials, serverTrials, peerTrials()) {
+	for _, trial := range slices.Concat(hostTrials, serverTrials, peerTrials(), margoTrials(t)) {
 		t.Run(trial.name, func(t *testing.T) {
 			// Not what the trial puts there to be removed.
 			trial.machine.Users, trial.machine.Files, trial.machine.Links = nil, nil, nil
