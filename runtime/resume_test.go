@@ -40,6 +40,10 @@ func (w *world) resume(f *fate) (*runtime.Result, error) {
 	}
 	w.lived++
 	run := record.Resumed().Run
+	if run.Revision != w.run.Revision && run.Revision == w.site.run.Revision { // of the end of an earlier run a loss of power has left nothing
+		w.must(record.Abandon())
+		return w.process(f)
+	}
 	if run.Revision != w.run.Revision || len(run.Invocations) != len(w.run.Invocations) {
 		w.t.Fatal("it is another run")
 	}

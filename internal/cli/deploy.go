@@ -1,19 +1,13 @@
 package cli
 
 import (
-	"archive/tar"
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"path"
-	"path/filepath"
 	"strings"
 	"time"
 
-	"github.com/tenetcm/tenet/internal/sitefiles"
 	"github.com/tenetcm/tenet/internal/ui"
 	"github.com/tenetcm/tenet/lang"
 	"github.com/tenetcm/tenet/lang/diag"
@@ -64,7 +58,7 @@ func (cmd *deployCmd) Run(ctx runContext, s *client) error {
 	if err != nil {
 		return err
 	}
-	archive, err := packSite(cmd.Site, documents)
+	archive, err := packSite(cmd.Site, documents, s.packageCache())
 	if err != nil {
 		return newStatus(exitSite, err, diag.HintOf(err))
 	}
@@ -144,9 +138,6 @@ func reasonText(r *api.Reason) string {
 	return ": " + ui.Clean(r.Text)
 }
 
-// maxSite is how many bytes of a site are packed.
-const maxSite = 256 << 20
-
 // replacements gives the documents of --data by the files of the site in whose places they are uploaded.
 func (s *client) replacements(site *lang.Site) (map[string][]byte, error) {
 	given, err := readData(s.globals.Data)
@@ -175,54 +166,4 @@ func formatOf(name string) string {
 	default:
 		return ext
 	}
-}
-
-// packSite makes an archive of a site's directory, without what is there of version control, and with other contents of some of its files.
-func packSite(dir string, contents map[string][]byte) ([]byte, error) {
-	info, err := os.Stat(dir)
-	if err != nil {
-		return nil, err
-	}
-	if !info.IsDir() {
-		return nil, &diag.HintError{Message: dir + " is one file, and a server takes the whole directory of a site", Hint: "name the directory"}
-	}
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return nil, err
-	}
-	defer root.Close()
-	var out bytes.Buffer
-	w := tar.NewWriter(&out)
-	err = fs.WalkDir(root.FS(), ".", func(name string, e fs.DirEntry, err error) error {
-		switch {
-		case err != nil:
-			return err
-		case e.IsDir() && (name == ".git" || name == ".hg" || name == ".jj"):
-			return fs.SkipDir
-		case e.IsDir():
-			return nil
-		case !e.Type().IsRegular():
-			return &diag.HintError{Message: filepath.Join(dir, name) + " is neither a plain file nor a directory: a server takes no others", Hint: "put the file itself in its place"}
-		}
-		info, err := e.Info()
-		if err != nil {
-			return err
-		}
-		data, isGiven := contents[name]
-		if !isGiven {
-			data, err = fs.ReadFile(root.FS(), name)
-		}
-		if err == nil && out.Len()+len(data) > maxSite {
-			err = &diag.HintError{Message: fmt.Sprintf("%s has more than %d MiB", dir, maxSite>>20), Hint: "put large files elsewhere, and have hosts fetch them"}
-		}
-		if err == nil {
-			// Nothing else of the file, so that the same files are the same archive.
-			err = w.WriteHeader(&tar.Header{Name: strings.TrimPrefix(name, "./"), Mode: int64(sitefiles.ModeOf(sitefiles.IsExecutable(info.Mode()))), Size: int64(len(data)), Typeflag: tar.TypeReg})
-		}
-		if err == nil {
-			_, err = w.Write(data)
-		}
-		return err
-	})
-	return out.Bytes(), errors.Join(err, w.Close())
 }
