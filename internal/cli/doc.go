@@ -24,7 +24,7 @@ import (
 )
 
 type docCmd struct {
-	Names []string `arg:"" optional:"" name:"name" help:"A type of part, keyword, option, function or standard component; a directory; modules, keywords, options, functions, components or pages, and then a name (default: an overview)."`
+	Names []string `arg:"" optional:"" name:"name" help:"A type of part, keyword, option, function or standard component; a directory; a package (oci://…, git::…); modules, keywords, options, functions, components or pages, and then a name (default: an overview)."`
 
 	Search     bool `help:"Find words in all of it, in commands, messages and pages too, also the words of Ansible, Salt, Puppet and Terraform."`
 	Markdown   bool `help:"Print Markdown."`
@@ -103,6 +103,8 @@ func (cmd *docCmd) find(ctx context.Context, s *client, registry *states.Registr
 	case len(cmd.Names) == 0:
 		all := standardComponents(ctx)
 		return []topic{{page: reference.Overview(registry, all), data: overview(registry, all), schema: reference.SiteSchema(registry)}}, nil
+	case lang.IsPackage(cmd.Names[0]) && len(cmd.Names) == 1:
+		return s.describePackage(ctx, cmd.Names[0])
 	case isPath(cmd.Names[0]) && len(cmd.Names) == 1:
 		return s.describe(ctx, cmd.Names[0])
 	}

@@ -73,7 +73,7 @@ func place(source string) string {
 
 // Compare tells what differs between two versions of a package for whoever uses it.
 func Compare(ctx context.Context, former, now fs.FS, o lang.Options) (out []Difference) {
-	was, is := components(ctx, former, o), components(ctx, now, o)
+	was, is := Components(ctx, former, o), Components(ctx, now, o)
 	dirs := map[string]bool{}
 	for dir := range was {
 		dirs[dir] = true
@@ -94,8 +94,8 @@ func Compare(ctx context.Context, former, now fs.FS, o lang.Options) (out []Diff
 
 const maxComponents = 200
 
-// components describes the components of a package, by their directories.
-func components(ctx context.Context, files fs.FS, o lang.Options) map[string]*lang.Description {
+// Components describes the components of a package, by their directories; ".": the package is one.
+func Components(ctx context.Context, files fs.FS, o lang.Options) map[string]*lang.Description {
 	out := map[string]*lang.Description{}
 	_ = fs.WalkDir(files, ".", func(name string, e fs.DirEntry, err error) error { // what cannot be read is none
 		switch {
