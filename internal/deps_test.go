@@ -142,6 +142,7 @@ var imports = []struct {
 	// A device of a fleet manager of Margo: what is said, by version; the device; a manager for its tests.
 	{"runtime/source/margo/rc2", []string{"internal/plainjson", "lang/diag", "lang/document"}, nil},
 	{"runtime/source/margo/managertest", []string{"runtime/source/margo/rc2"}, nil},
+	{"runtime/source/margo/compose", []string{"internal/atomicfile", "lang/diag", "packages/oci", "runtime/source/margo", "runtime/source/margo/rc2", "states"}, []string{"lang", "modules", "packages/oci/registrytest", "runtime/host", "stdlib"}},
 	{"runtime/source/margo", []string{"internal/atomicfile", "internal/plainjson", "lang/diag", "runtime/source/margo/rc2"}, []string{"runtime/source/margo/managertest"}},
 	// What runs do, as a collector is told of it.
 	{"runtime/otlp", []string{"internal/telemetry", "runtime/fault", "states"}, []string{"*"}},

@@ -21,7 +21,8 @@ type page struct {
 	drift     *watch.Drift
 	plan      bool
 	inner     ui.Renderer
-	first     *states.Event // of a plan, until there is something to show
+	listen    func(states.Event) // hears of all that an apply does; nil: nobody does
+	first     *states.Event      // of a plan, until there is something to show
 	hasOutput bool
 	err       error
 }
@@ -35,6 +36,9 @@ func (p *page) open(j *machine.Job) ui.Renderer {
 // Event takes the next event, and shows it if it is new. An apply shows all that
 // it does.
 func (p *page) Event(ev states.Event) {
+	if p.listen != nil && !p.plan {
+		p.listen(ev)
+	}
 	news := p.drift.Add(&ev)
 	told := ev.Type == states.EventPart || news != watch.NoNews
 	switch {

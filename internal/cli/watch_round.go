@@ -9,6 +9,7 @@ import (
 	"github.com/tenetcm/tenet/runtime/journal"
 	"github.com/tenetcm/tenet/runtime/reconcile"
 	"github.com/tenetcm/tenet/runtime/watch"
+	"github.com/tenetcm/tenet/states"
 )
 
 // watcher is a watch on its way.
@@ -19,6 +20,7 @@ type watcher struct {
 	loop    *reconcile.Loop
 	turn    *watchTurn // under way
 	drift   watch.Drift
+	listen  func(states.Event) // hears of all that an apply does; nil: nobody does
 	// differing is how much the last plan has found to differ, if there was one.
 	differing int
 	hasLooked bool
@@ -122,7 +124,7 @@ func (w *watcher) begin() error {
 
 // round is one of many. An error ends the watch.
 func (w *watcher) round(ctx context.Context, n int) error {
-	p := &page{client: w.client, round: n, drift: &w.drift, plan: w.cmd.PlanOnly}
+	p := &page{client: w.client, round: n, drift: &w.drift, plan: w.cmd.PlanOnly, listen: w.listen}
 	w.turn = &watchTurn{page: p, end: roundEnd{Outcome: roundUnchanged}}
 	err := w.loop.Turn(ctx)
 	t := w.turn

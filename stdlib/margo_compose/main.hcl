@@ -13,7 +13,7 @@
 # The package is a Compose Archive: a tar file, compressed by gzip, with one
 # directory at its top, in which there is a compose.yaml. It is unpacked only with
 # the right checksum. Parameters are variables of the environment, which
-# compose.yaml names: ${GREETING}. They stand in a file that root alone may read.
+# compose.yaml names: ${GREETING}. They stand in a file that nobody else may read.
 #
 # It is started where package, parameters or program are others than those with
 # which it was started, or where one of its containers does not run. It has failed
@@ -127,7 +127,7 @@ variable "removed" {
 
 locals {
   home    = "${var.directory}/${var.project}"
-  engine  = can(regex("podman(-compose)?$", var.program[0])) ? "podman" : "docker"
+  engine  = replace(var.program[0], "/-compose$/", "") # of docker-compose: docker, also with a path
   marker  = var.removed ? "" : sha256(jsonencode([var.checksum, var.program]))
   compose = ["sh", "-c", read("compose.sh"), "compose"]
   place   = [local.engine, var.project, local.home]
@@ -152,8 +152,6 @@ state "files" {
     description = "The component's own. It goes with all that is in it."
     force       = true
     path        = local.home
-    owner       = "root"
-    group       = "root"
     mode        = "0711"
   }
 
@@ -173,10 +171,7 @@ state "files" {
     description = "Its parameters."
     path        = "${local.home}/environment"
     content     = join("", [for line in local.lines : "${line}\n"])
-    owner       = "root"
-    group       = "root"
     mode        = "0600"
-    sensitive   = true
   }
 }
 

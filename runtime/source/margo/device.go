@@ -32,6 +32,7 @@ type Applier interface {
 // Wanted is a deployment as it is to be on the host.
 type Wanted struct {
 	ID       string
+	Revision rc2.Digest      // of the document
 	Document *rc2.Deployment // nil: all of it goes
 	Remove   []string        // components that go
 }

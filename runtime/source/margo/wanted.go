@@ -13,7 +13,7 @@ import (
 func (d *Device) wanted() (out []Wanted, err error) {
 	for _, id := range slices.Sorted(maps.Keys(d.state.Deployments)) {
 		w := d.state.Deployments[id]
-		one := Wanted{ID: id}
+		one := Wanted{ID: id, Revision: w.Present}
 		switch {
 		case w.Absent:
 			one.Remove = slices.Clone(w.Host)

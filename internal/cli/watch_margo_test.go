@@ -1,0 +1,287 @@
+package cli
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tenetcm/tenet/packages/oci/registrytest"
+	"github.com/tenetcm/tenet/runtime/source/margo"
+	"github.com/tenetcm/tenet/runtime/source/margo/compose"
+	"github.com/tenetcm/tenet/runtime/source/margo/managertest"
+	"github.com/tenetcm/tenet/runtime/source/margo/rc2"
+)
+
+// fleetBench is a device of the command line with its manager, a registry, and a docker that writes down what it is asked.
+type fleetBench struct {
+	*testing.T
+	manager  *managertest.Manager
+	registry *registrytest.Registry
+	dir      string
+	out, err bytes.Buffer
+}
+
+func newFleetBench(t *testing.T) *fleetBench {
+	t.Helper()
+	b := &fleetBench{T: t, manager: managertest.New(t), registry: registrytest.New(t, registrytest.Options{}), dir: t.TempDir()}
+	b.mkdir("identity")
+	b.manager.Authority.WriteFiles(t, filepath.Join(b.dir, "identity"), b.manager.Authority.Issue(t, managertest.ClientID, nil))
+	b.write("identity/capabilities.yaml", "properties: {id: device-1, vendor: Acme, modelNumber: M, serialNumber: \"1\"}\n")
+	b.mkdir("containers")
+	// Each project has one container: its state is what stands in a file of its name.
+	b.write("docker", `#!/bin/sh
+dir=`+b.dir+`
+case "$1 $2" in
+"ps --all") project=${4#*project=}; cat "$dir/containers/$project" 2> /dev/null ;;
+"compose --project-name")
+  project=$3
+  echo "$project $(echo "$*" | sed 's/.*environment //')" >> "$dir/asked"
+  case " $* " in
+  *" up "*) [ ! -e "$dir/broken" ] || { echo "no such image: $project" >&2; exit 1; }
+    cat "$7" > "$dir/environment-of-$project"; echo "running Up 1 second" > "$dir/containers/$project" ;;
+  *" down "*) rm -f "$dir/containers/$project" ;;
+  esac ;;
+esac
+`)
+	return b
+}
+
+func (b *fleetBench) mkdir(name string) {
+	b.Helper()
+	if err := os.MkdirAll(filepath.Join(b.dir, name), 0o755); err != nil {
+		b.Fatal(err)
+	}
+}
+
+func (b *fleetBench) write(name, text string) {
+	b.Helper()
+	if err := os.WriteFile(filepath.Join(b.dir, name), []byte(text), 0o755); err != nil {
+		b.Fatal(err)
+	}
+}
+
+func (b *fleetBench) read(name string) string {
+	data, err := os.ReadFile(filepath.Join(b.dir, name))
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		b.Error(err)
+	}
+	return string(data)
+}
+
+// push puts a package into the registry.
+func (b *fleetBench) push(name, tag, file string) {
+	b.Helper()
+	var out bytes.Buffer
+	zipped := gzip.NewWriter(&out)
+	files := tar.NewWriter(zipped)
+	text := "services: {web: {image: " + name + "}}\n"
+	err := files.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: file, Mode: 0o644, Size: int64(len(text))})
+	if err == nil {
+		_, err = files.Write([]byte(text))
+	}
+	if err = errors.Join(err, files.Close(), zipped.Close()); err != nil {
+		b.Fatal(err)
+	}
+	digest := b.registry.PutBlob("apps/"+name, out.Bytes())
+	b.registry.PutManifest("apps/"+name, tag, "application/vnd.oci.image.manifest.v1+json", fmt.Appendf(nil,
+		`{"schemaVersion": 2, "mediaType": "application/vnd.oci.image.manifest.v1+json", "artifactType": %q, "config": {"mediaType": "application/vnd.oci.empty.v1+json", "digest": "sha256:44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a", "size": 2}, "layers": [{"mediaType": %q, "digest": %q, "size": %d}]}`,
+		compose.TypeArtifact, compose.TypeLayer, digest, out.Len()))
+}
+
+// document is one whose packages are in the bench's registry.
+func (b *fleetBench) document(id string, components []string, more ...string) string {
+	return strings.ReplaceAll(managertest.Document(id, components, more...), "oci://registry.test/", "oci://"+b.registry.Host+"/")
+}
+
+// watch runs tenet watch for some rounds.
+func (b *fleetBench) watch(rounds int) error {
+	b.Helper()
+	b.out.Reset()
+	b.err.Reset()
+	hour, poll := span(time.Hour), span(10*time.Millisecond)
+	cmd := watchCmd{Yes: true, Interval: &hour, Rounds: rounds, Jitter: new(percentage), margoFlags: margoFlags{
+		Margo: filepath.Join(b.dir, "identity"), Compose: filepath.Join(b.dir, "docker") + " compose", Workloads: filepath.Join(b.dir, "workloads"), Poll: &poll,
+	}}
+	cmd.Site = b.manager.Address()
+	s := &client{console: console{Environment{Out: &b.out, Err: &b.err}, &Globals{StateDir: filepath.Join(b.dir, "state")}}}
+	return cmd.device(b.Context(), s, nil)
+}
+
+func (b *fleetBench) asked() []string {
+	b.Helper()
+	lines := strings.Split(strings.TrimSpace(b.read("asked")), "\n")
+	if err := os.Remove(filepath.Join(b.dir, "asked")); err != nil {
+		return nil
+	}
+	return lines
+}
+
+func (b *fleetBench) wantAsked(want ...string) {
+	b.Helper()
+	if got := b.asked(); !slices.Equal(got, want) {
+		b.Errorf("docker was asked %q, want %q\n%s%s", got, want, b.out.String(), b.err.String())
+	}
+}
+
+func (b *fleetBench) wantStatuses(id string, want ...string) {
+	b.Helper()
+	if got := b.manager.Statuses(id); !slices.Equal(got, want) {
+		b.Errorf("the manager was told of %s: %q, want %q\n%s%s", id, got, want, b.out.String(), b.err.String())
+	}
+}
+
+func TestWatchIsADeviceOfMargo(t *testing.T) {
+	b := newFleetBench(t)
+	b.push("database", "1.0.0", "db/compose.yaml")
+	b.push("web", "1.0.0", "web/compose.yaml")
+	b.push("web", "2.0.0", "other/compose.yaml")
+	parameters := "  parameters:\n    greeting: {value: \"Hello $you ${x}\", targets: [{pointer: GREETING, components: [web]}]}"
+	b.manager.Publish(map[string]string{"app": b.document("app", []string{"database", "web"}, parameters)})
+	if err := b.watch(1); err != nil {
+		t.Fatal(err, b.out.String(), b.err.String())
+	}
+	const up = " up --detach --remove-orphans"
+	b.wantAsked("margo_app_database"+up, "margo_app_web"+up)
+	install := []string{"pending 2", "installing 2", "pending 2", "installing 2", "installed 2"}
+	b.wantStatuses("app", install...)
+	if got := b.read("environment-of-margo_app_web"); got != "GREETING='Hello $you ${x}'\n" {
+		t.Errorf("the environment is %q", got)
+	}
+
+	// Nothing changes, also with another program: nothing is done, and the manager has nothing new to hear.
+	if err := b.watch(2); err != nil {
+		t.Fatal(err)
+	}
+	b.wantAsked()
+	b.wantStatuses("app", install...)
+
+	// A container that has ended is started again by a round.
+	b.write("containers/margo_app_web", "exited Exited (1) 3 seconds ago\n")
+	if err := b.watch(1); err != nil {
+		t.Fatal(err)
+	}
+	b.wantAsked("margo_app_web" + up)
+
+	b.manager.Publish(map[string]string{"app": b.document("app", []string{"web:2.0.0"}, parameters)})
+	if err := b.watch(1); err != nil {
+		t.Fatal(err)
+	}
+	b.wantAsked("margo_app_database down --remove-orphans", "margo_app_web"+up)
+	if _, err := os.Stat(filepath.Join(b.dir, "workloads/margo_app_database")); err == nil {
+		t.Error("a component that is gone has its folder still")
+	}
+
+	b.manager.Publish(nil)
+	if err := b.watch(1); err != nil {
+		t.Fatal(err)
+	}
+	b.wantAsked("margo_app_web down --remove-orphans")
+	got := b.manager.Statuses("app")
+	if !slices.Equal(got[len(got)-3:], []string{"installed 3", "removing 4", "removed 4"}) {
+		t.Errorf("the manager was told %q", got)
+	}
+	if err := b.watch(2); err != nil || strings.Contains(b.out.String(), "margo_app") {
+		t.Errorf("%v, and it still speaks of what is gone:\n%s", err, b.out.String())
+	}
+}
+
+func TestWatchOfMargoFails(t *testing.T) {
+	b := newFleetBench(t)
+	b.push("web", "1.0.0", "web/compose.yaml")
+	b.push("flat", "1.0.0", "compose.yaml")
+	b.write("broken", "")
+	b.manager.Publish(map[string]string{
+		"app":    b.document("app", []string{"web"}),
+		"absent": b.document("absent", []string{"nowhere"}),
+		"flat":   b.document("flat", []string{"flat"}),
+		"bad":    b.document("bad", []string{"web"}, "  parameters:\n    p: {value: x, targets: [{pointer: COMPOSE_FILE, components: [web]}]}"),
+	})
+	if err := b.watch(1); err == nil {
+		t.Error("the last round failed, and the command ends well")
+	}
+	for id, want := range map[string][2]string{
+		"app":    {margo.CodeFailed, "no such image: margo_app_web"},
+		"absent": {margo.CodePackage, "no such package"},
+		"flat":   {margo.CodePackage, "one directory is wanted"},
+		"bad":    {margo.CodeParameter, "COMPOSE_FILE"},
+	} {
+		reports := b.manager.Reports(id)
+		if len(reports) == 0 {
+			t.Errorf("nothing was told of %s", id)
+			continue
+		}
+		last := reports[len(reports)-1]
+		e := last.Components[0].Error
+		if last.Overall.State != rc2.Failed || e == nil || e.Code != want[0] || !strings.Contains(e.Message, want[1]) {
+			t.Errorf("%s: %s, %+v", id, last.Overall.State, e)
+		}
+	}
+	if err := os.Remove(filepath.Join(b.dir, "broken")); err != nil {
+		t.Fatal(err)
+	}
+	b.asked()
+	if err := b.watch(1); err != nil { // another program tries again at once
+		t.Fatal(err)
+	}
+	got := b.manager.Statuses("app")
+	if got[len(got)-1] != "installed 2" {
+		t.Errorf("the manager was told %q\n%s%s", got, b.out.String(), b.err.String())
+	}
+}
+
+// While the manager is away the device looks after what runs, and tells in the end.
+func TestWatchOfMargoWithoutTheManager(t *testing.T) {
+	b := newFleetBench(t)
+	b.push("web", "1.0.0", "web/compose.yaml")
+	b.manager.Publish(map[string]string{"app": b.document("app", []string{"web"})})
+	if err := b.watch(1); err != nil {
+		t.Fatal(err)
+	}
+	b.asked()
+	b.manager.Disturb(func(w http.ResponseWriter, _ *http.Request) bool {
+		w.WriteHeader(http.StatusServiceUnavailable)
+		return true
+	})
+	b.write("containers/margo_app_web", "exited Exited (1) 3 seconds ago\n")
+	b.write("broken", "")
+	if err := b.watch(1); err == nil {
+		t.Error("what failed ended well")
+	}
+	b.wantAsked("margo_app_web up --detach --remove-orphans")
+	if !strings.Contains(b.err.String(), "margo: trouble: ") {
+		t.Errorf("nobody was told: %q", b.err.String())
+	}
+	b.manager.Disturb(nil)
+	if err := b.watch(1); err == nil {
+		t.Error("what fails still ended well")
+	}
+	got := b.manager.Statuses("app")
+	if got[len(got)-1] != "failed 2" {
+		t.Errorf("the manager was told %q", got)
+	}
+}
+
+func TestWatchOfMargoUnregisters(t *testing.T) {
+	b := newFleetBench(t)
+	if err := b.watch(1); err != nil {
+		t.Fatal(err)
+	}
+	if b.manager.Capabilities("device-1") == nil {
+		t.Fatal("the manager has no capabilities")
+	}
+	cmd := watchCmd{Yes: true, margoFlags: margoFlags{Margo: filepath.Join(b.dir, "identity"), Compose: "docker compose", Unregister: true}}
+	cmd.Site = b.manager.Address()
+	s := &client{console: console{Environment{Out: &b.out, Err: &b.err}, &Globals{StateDir: filepath.Join(b.dir, "state")}}}
+	if err := cmd.device(t.Context(), s, nil); err != nil || b.manager.Capabilities("device-1") != nil {
+		t.Errorf("%v", err)
+	}
+}
