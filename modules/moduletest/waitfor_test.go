@@ -18,7 +18,7 @@ func newWaitForHost(t *testing.T) host.Host {
 	fake.Network(h, []fake.Answer{
 		{URL: "http://example.test/health", Body: "ready\n"},
 		{URL: "http://example.test/broken", Status: 503},
-	}, fake.Port{Address: "127.0.0.1:5432"}, fake.Port{Address: "[2001:db8::1]:22"})
+	}, fake.Port{Address: "127.0.0.1:5432"}, fake.Port{Address: "[2001:db8::1]:22"}, fake.Port{Address: "192.0.2.1"})
 	return h
 }
 
@@ -32,6 +32,11 @@ func TestWaitFor(t *testing.T) {
 			{Name: "an open port", Values: map[string]any{"port": 5432}},
 			{Name: "elsewhere", Values: map[string]any{"port": 22, "host": "2001:db8::1"}},
 			{Name: "a closed port", Values: map[string]any{"port": 80, "gone": true}},
+			{Name: "a machine", Values: map[string]any{"ping": "192.0.2.1"}},
+			{Name: "no machine", Values: map[string]any{"ping": "192.0.2.2", "gone": true}},
+			{Name: "a name", Values: map[string]any{"ping": "gateway"}, Wrong: "no IP address"},
+			{Name: "text of a machine", Values: map[string]any{"ping": "192.0.2.1", "matches": "a"}, Wrong: "no meaning beside port"},
+			{Name: "a machine and a port", Values: map[string]any{"ping": "192.0.2.1", "port": 1}, Wrong: "exactly one"},
 			{Name: "a path", Values: map[string]any{"path": "/etc/passwd"}},
 			{Name: "a path with a text", Values: map[string]any{"path": "/etc/passwd", "matches": "(?m)^alice:"}},
 			{Name: "no path", Values: map[string]any{"path": "/no/where", "gone": true}},
@@ -59,6 +64,7 @@ func TestWaitForWaits(t *testing.T) {
 		until, said string
 	}{
 		{map[string]any{"port": "80"}, "it waits until somebody listens at 127.0.0.1:80", "nobody there"},
+		{map[string]any{"ping": "2001:db8::2"}, "it waits until 2001:db8::2 answers an echo request", "nobody there"},
 		{map[string]any{"path": "/srv/x"}, "it waits until /srv/x is there", "nothing is there"},
 		{map[string]any{"path": "/etc/passwd", "gone": true}, "it waits until /etc/passwd is gone", "it is as before"},
 		{map[string]any{"path": "/etc/passwd", "matches": "mallory"}, `it waits until /etc/passwd matches "mallory"`, "does not match"},

@@ -26,8 +26,8 @@ type Answer struct {
 	Body   string
 }
 
-// Port is an address at which somebody listens, such as 127.0.0.1:5432. Where
-// there is an Answer, somebody does.
+// Port is an address at which somebody listens, such as 127.0.0.1:5432, or, without a port, one whose machine
+// answers echo requests. Where there is an Answer, somebody listens.
 type Port struct {
 	Address         string
 	Exists, Missing string // as those of Answer

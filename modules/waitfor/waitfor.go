@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/netip"
 	"strconv"
 	"strings"
 	"time"
@@ -16,10 +17,11 @@ import (
 	"github.com/tenetcm/tenet/states"
 )
 
-// WaitFor is one thing to wait for: a port, a path or an answer.
+// WaitFor is one thing to wait for: a port, a machine, a path or an answer.
 type WaitFor struct {
 	Port    *int              `state:"port" doc:"Until somebody listens at this TCP port."`
 	Host    *string           `state:"host" doc:"With port: the name or address of the machine, 127.0.0.1 by default."`
+	Ping    *string           `state:"ping" doc:"Until the machine with this IP address answers an echo request (ICMP). Only root can send one."`
 	Path    *string           `state:"path,path" doc:"Until something is at this path of the host; with matches, until the file there holds it."`
 	URL     *string           `state:"url" doc:"Until a GET of this URL is answered as expected."`
 	Expect  []string          `state:"expect" doc:"With url: statuses that are right, \"204\", or \"2xx\" for all that begin so. By default 2xx."`
@@ -31,15 +33,19 @@ type WaitFor struct {
 	Every   *time.Duration    `state:"every" doc:"The time between two looks; 1 s by default."`
 }
 
-const doc = `Waits until a port is open, a path is there or a URL answers, and fails where that takes too long.
+const doc = `Waits until a port is open, a machine answers, a path is there or a URL answers, and fails where that takes too long.
 
 It changes nothing. Where it is so already, there is nothing to do, and nothing to wait for; a plan says so. Otherwise a plan says what it waits for: whether that comes about nobody knows before.
 
-Exactly one of port, path and url is given. What requires the part, and what comes after it in its state, begins when the wait is over. The message of a failure says what was there at the last look.`
+Exactly one of port, ping, path and url is given. What requires the part, and what comes after it in its state, begins when the wait is over. The message of a failure says what was there at the last look.`
 
 const example = `wait_for "nginx" {
   port   = 80
   within = "30s"
+}
+
+wait_for "gateway" {
+  ping = "192.0.2.1"
 }
 
 wait_for "application" {
@@ -73,13 +79,13 @@ func validate(want WaitFor) error {
 		return states.InvalidAttribute(attribute, message, "")
 	}
 	given := 0
-	for _, one := range []bool{want.Port != nil, want.Path != nil, want.URL != nil} {
+	for _, one := range []bool{want.Port != nil, want.Ping != nil, want.Path != nil, want.URL != nil} {
 		if one {
 			given++
 		}
 	}
 	if given != 1 {
-		return states.InvalidAttribute("port", "exactly one of port, path and url is required", "write one, such as port = 5432, and wait for others in parts of their own")
+		return states.InvalidAttribute("port", "exactly one of port, ping, path and url is required", "write one, such as port = 5432, and wait for others in parts of their own")
 	}
 	switch {
 	case want.Port != nil && (*want.Port < 1 || *want.Port > 65535):
@@ -92,13 +98,14 @@ func validate(want WaitFor) error {
 		return mistake("headers", "it has a meaning only beside url")
 	case want.CA != nil && want.URL == nil:
 		return mistake("ca", "it has a meaning only beside url")
-	case want.Matches != nil && want.Port != nil:
-		return mistake("matches", "it has no meaning beside port")
+	case want.Matches != nil && (want.Port != nil || want.Ping != nil):
+		return mistake("matches", "it has no meaning beside port and ping")
 	case want.Every != nil && *want.Every < time.Millisecond:
 		return mistake("every", "there must be some time between two looks")
 	}
 	return errors.Join(
 		checkHost(want.Host),
+		checkAddress(want.Ping),
 		check.OptionalPath("path", want.Path),
 		web.OptionalURL("url", want.URL),
 		web.Statuses("expect", want.Expect),
@@ -116,6 +123,18 @@ func checkHost(name *string) error {
 	return check.Name("host", *name, ".-_:%")
 }
 
+// checkAddress accepts an address of a single machine, as it is written in its shortest form.
+func checkAddress(text *string) error {
+	if text == nil {
+		return nil
+	}
+	a, err := netip.ParseAddr(*text)
+	if err != nil || a.Zone() != "" || a.IsUnspecified() || a.IsMulticast() || a.Is4In6() || a.String() != *text {
+		return states.InvalidAttribute("ping", fmt.Sprintf("%q is no IP address of a machine, in its shortest form", *text), "")
+	}
+	return nil
+}
+
 // target says what is waited for.
 func (want WaitFor) target() string {
 	not := ""
@@ -125,6 +144,8 @@ func (want WaitFor) target() string {
 	switch {
 	case want.Port != nil:
 		return "somebody listens at " + want.address() + not
+	case want.Ping != nil:
+		return *want.Ping + " answers an echo request" + not
 	case want.URL != nil:
 		return web.Shown(*want.URL) + " answers as expected" + not
 	case want.Matches != nil:
@@ -209,8 +230,14 @@ func look(ctx context.Context, h host.Host, want WaitFor) (why, err error) {
 	}
 	brief, done := context.WithTimeoutCause(ctx, patience, errNoAnswer)
 	defer done()
-	if want.Port != nil {
-		c, err := n.Dial(brief, "tcp", want.address())
+	if want.URL == nil {
+		network, address := host.Echo, ""
+		if want.Port != nil {
+			network, address = "tcp", want.address()
+		} else {
+			address = *want.Ping
+		}
+		c, err := n.Dial(brief, network, address)
 		if err == nil {
 			return nil, c.Close()
 		}

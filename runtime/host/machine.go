@@ -104,7 +104,7 @@ func (s Service) Runs() bool { return s.Active == "active" || s.Active == "reloa
 type Network interface {
 	// Fetch makes one HTTP request. The caller closes the body.
 	Fetch(ctx context.Context, r Request) (*Response, error)
-	// Dial opens a connection; network and address are as net.Dial has them.
+	// Dial opens a connection; network and address are as net.Dial has them, or Echo and an IP address.
 	Dial(ctx context.Context, network, address string) (io.ReadWriteCloser, error)
 }
 

@@ -154,8 +154,11 @@ func (b *patientBody) Close() error {
 	return b.body.Close()
 }
 
-// Dial is Network.Dial, by TCP only.
+// Dial is Network.Dial, by TCP and Echo only.
 func (n localNetwork) Dial(ctx context.Context, network, address string) (io.ReadWriteCloser, error) {
+	if network == Echo {
+		return n.echo(ctx, address)
+	}
 	if !slices.Contains([]string{"tcp", "tcp4", "tcp6"}, network) {
 		return nil, fmt.Errorf("connections by %q are not offered", network)
 	}

@@ -60,10 +60,18 @@ func (n shadowNetwork) Fetch(ctx context.Context, r Request) (*Response, error) 
 
 // Dial is Network.Dial.
 func (n shadowNetwork) Dial(ctx context.Context, network, address string) (io.ReadWriteCloser, error) {
-	if name, _, err := net.SplitHostPort(address); err == nil {
-		if err := n.checkAnswerable(ctx, name); err != nil {
-			return nil, err
+	name := address
+	if network == Echo && n.shadow.haveLinksChanged() {
+		return nil, fmt.Errorf("%w, which change network devices", ErrUnanswerable)
+	}
+	if network != Echo {
+		var err error
+		if name, _, err = net.SplitHostPort(address); err != nil {
+			return n.base.Dial(ctx, network, address) // which says what is wrong with it
 		}
+	}
+	if err := n.checkAnswerable(ctx, name); err != nil {
+		return nil, err
 	}
 	return n.base.Dial(ctx, network, address)
 }

@@ -21,3 +21,10 @@ func (s *Shadow) Links(ctx context.Context) (links.Devices, error) {
 	}
 	return s.links, nil
 }
+
+// haveLinksChanged reports whether network devices were changed here.
+func (s *Shadow) haveLinksChanged() bool {
+	s.linksMu.Lock()
+	defer s.linksMu.Unlock()
+	return s.links != nil && s.links.HasChanged()
+}

@@ -15,6 +15,9 @@ type Overlay struct {
 // NewOverlay gives devices over those of a base.
 func NewOverlay(base Devices) *Overlay { return &Overlay{base: base} }
 
+// HasChanged reports whether anything was changed here.
+func (s *Overlay) HasChanged() bool { return s.current() != nil }
+
 func (s *Overlay) current() *Memory {
 	s.mu.Lock()
 	defer s.mu.Unlock()
