@@ -18,6 +18,8 @@ func peerTrials() []trial {
 	wires := func(h *host.Memory) {
 		h.SetLinks(links.NewMemory(links.Link{Name: "eth0"}, links.Link{Name: "dut0"}, links.Link{Name: "can0", Kind: "can"}))
 	}
+	// The members answer by the addresses that they have of their own.
+	ports := []simulated.Port{{Address: "198.19.127.68"}, {Address: "198.18.29.147"}, {Address: "198.18.220.175"}}
 	const peer = `
 component "peer" {
   source = "std/peer"
@@ -45,7 +47,7 @@ component "peer" {
 }
 `
 	of := func(name string, want ...string) trial {
-		return trial{name: "peer-" + name, site: fmt.Sprintf(peer, name), machine: simulated.Machine{Files: program}, prepare: wires, check: func(t *testing.T, h *host.Memory) {
+		return trial{name: "peer-" + name, site: fmt.Sprintf(peer, name), machine: simulated.Machine{Files: program, Ports: ports}, prepare: wires, check: func(t *testing.T, h *host.Memory) {
 			t.Helper()
 			if got := devicesOf(t, h); !slices.Equal(got, want) {
 				t.Errorf("%s has\n%s\nwant\n%s", name, strings.Join(got, "\n"), strings.Join(want, "\n"))

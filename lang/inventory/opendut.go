@@ -38,6 +38,7 @@ type peers struct {
 	ids       map[string]diag.Range // of everything
 	hostIDs   map[string]string     // names of hosts by ids
 	devices   map[string]string     // names of hosts by ids of their devices
+	canBuses  map[string]bool       // ids of devices on interfaces of CAN
 	clusters  []*clusterDescriptor
 	deployed  []reference
 }
@@ -56,9 +57,10 @@ type reference struct {
 }
 
 // ReadPeers reads descriptors of openDuT: a file in YAML, with one document or several, or in JSON, or a folder of such files. A peer is a
-// host with the labels "id" and "location" and the variable "peer", its spec; in a cluster it has "peer_devices", the ids of its devices there.
+// host with the labels "id" and "location" and the variable "peer", its spec; in a cluster it has "peer_devices", the ids of its devices there, and
+// "peer_can", whether one of them is on an interface of CAN.
 func ReadPeers(files fs.FS, name string) (*Inventory, diag.List) {
-	p := &peers{names: map[string]diag.Range{}, ids: map[string]diag.Range{}, hostIDs: map[string]string{}, devices: map[string]string{}}
+	p := &peers{names: map[string]diag.Range{}, ids: map[string]diag.Range{}, hostIDs: map[string]string{}, devices: map[string]string{}, canBuses: map[string]bool{}}
 	info, err := fs.Stat(files, name)
 	switch {
 	case err != nil:
@@ -236,56 +238,10 @@ func (p *peers) peer(d *document.Node) {
 		p.device(name, item, interfaces)
 	}
 	for _, item := range p.items(spec, "executors") {
-		if item.Field("id") != nil {
-			p.id(item)
-		}
+		p.executor(item)
 	}
 	h.Levels = []Level{{Items: []Item{{Name: "peer", Value: spec.Plain(), Range: spec.Range}}}}
 	p.inventory.Hosts = append(p.inventory.Hosts, h)
-}
-
-// interfaces gives the ids of the interfaces of a peer.
-func (p *peers) interfaces(network *document.Node) map[string]bool {
-	ids, names := map[string]bool{}, map[string]bool{}
-	for _, n := range p.items(network, "interfaces") {
-		if n.Kind != document.Map {
-			p.errorAt(n.Range, "write id, name and kind", "an interface is an object")
-			continue
-		}
-		ids[p.id(n)] = true
-		const hint = "write Ethernet, CAN or vCAN"
-		if kind, at := p.text(n, "kind", hint); kind != "" && !slices.Contains([]string{"ethernet", "can", "vcan"}, strings.ToLower(kind)) {
-			p.errorAt(at, cmp.Or(diag.DidYouMean(kind, []string{"Ethernet", "CAN", "vCAN"}), hint), "there is no interface of the kind %.100q", kind)
-		}
-		name, at := p.text(n, "name", "the name of the interface on the host, such as eth1")
-		if names[name] && name != "" {
-			p.errorAt(at, "name each once", "the interface %.100q is there twice", name)
-		}
-		names[name] = true
-	}
-	return ids
-}
-
-// device takes a device that hangs on an interface of a peer.
-func (p *peers) device(host string, n *document.Node, interfaces map[string]bool) {
-	if n.Kind != document.Map {
-		p.errorAt(n.Range, "write id, name and interface-id", "a device is an object")
-		return
-	}
-	if id := p.id(n); id != "" {
-		p.devices[id] = host
-	}
-	word := "interface-id"
-	if n.Field(word) == nil && n.Field("interface") != nil {
-		word = "interface"
-	}
-	if at, text := n.Field(word), ""; at != nil {
-		if text, _ = at.Value.Value.(string); !interfaces[text] || text == "" {
-			p.errorAt(at.Value.Range, "it is one under network.interfaces", "the peer %s has no interface with the id %.100q", host, text)
-		}
-	} else {
-		p.errorAt(n.Range, "add interface-id: the id of one under network.interfaces", "the device has no %s", word)
-	}
 }
 
 func (p *peers) cluster(d *document.Node) {
@@ -357,7 +313,8 @@ func (p *peers) resolve() {
 		for i := range p.inventory.Hosts {
 			if h := &p.inventory.Hosts[i]; members[h.Name] != nil {
 				c.Hosts, h.Groups = append(c.Hosts, h.Name), append(h.Groups, c.Name)
-				devices := Level{Group: c.Name, Items: []Item{{Name: "peer_devices", Value: members[h.Name], Range: c.Range}}}
+				hasCAN := slices.ContainsFunc(c.devices, func(d reference) bool { return p.devices[d.text] == h.Name && p.canBuses[d.text] })
+				devices := Level{Group: c.Name, Items: []Item{{Name: "peer_devices", Value: members[h.Name], Range: c.Range}, {Name: "peer_can", Value: hasCAN, Range: c.Range}}}
 				h.Levels = append([]Level{devices}, h.Levels...)
 			}
 		}

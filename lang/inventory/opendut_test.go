@@ -24,7 +24,7 @@ func clusterOf(name, leader string, devices ...string) string {
 func TestReadPeers(t *testing.T) {
 	inv, list := ReadPeers(fstest.MapFS{
 		"lab/a.yml":    {Data: []byte(clusterOf("bench", "p2", "d2", "d1") + "---\n" + clusterOf("spare", "p3", "d3"))},
-		"lab/b.yaml":   {Data: []byte(peer(1, "edge1") + "---\n---\n" + peer(2, "edge2") + "---\n" + peer(3, "edge3"))},
+		"lab/b.yaml":   {Data: []byte(strings.Replace(peer(1, "edge1"), "Ethernet", "vCAN", 1) + "---\n---\n" + peer(2, "edge2") + "---\n" + peer(3, "edge3"))},
 		"lab/c.json":   {Data: []byte(`{"version": "v1", "kind": "ClusterDeployment", "metadata": {"id": "bench-id"}}`)},
 		"lab/.hidden":  {Data: []byte("x")},
 		"lab/notes.md": {Data: []byte("x")},
@@ -39,6 +39,11 @@ func TestReadPeers(t *testing.T) {
 	if want := []string{"benchedge2[edge1 edge2] true", "spareedge3[edge3] false"}; !slices.Equal(got, want) {
 		t.Errorf("clusters are %q", got)
 	}
+	for i, want := range []string{"[d1] true", "[d2] false", "[d3] false"} {
+		if items := inv.Hosts[i].Levels[0].Items; len(items) != 2 || items[1].Name != "peer_can" || fmt.Sprint(items[0].Value, " ", items[1].Value) != want {
+			t.Errorf("%s has %v, want %s", inv.Hosts[i].Name, items, want)
+		}
+	}
 	h := inv.Hosts[1]
 	if h.Name != "edge2" || h.Labels["id"] != "p2" || !slices.Equal(h.Groups, []string{"bench"}) || len(h.Levels) != 2 || h.Levels[1].Items[0].Name != "peer" || fmt.Sprint(h.Levels[0].Items[0].Value) != "[d2]" {
 		t.Errorf("the host is %+v", h)
@@ -49,22 +54,29 @@ func TestReadPeers(t *testing.T) {
 func TestReadPeersRefuses(t *testing.T) {
 	one := peer(1, "edge1")
 	for name, c := range map[string]struct{ text, want string }{
-		"version":   {strings.Replace(one, "v1", "v2", 1), `lab.yml:1:10: the version "v2"`},
-		"kind":      {strings.Replace(one, "PeerD", "PierD", 1), `lab.yml:2:7: there is no descriptor of the kind "PierDescriptor"`},
-		"no kind":   {"version: v1\n", "lab.yml:1:1: it has no kind"},
-		"a list":    {"- version: v1\n", "lab.yml:1:1: a descriptor is an object"},
-		"no YAML":   {"a: [1\n", "this is no YAML"},
-		"name":      {strings.Replace(one, "edge1", "../x", 1), `"../x" is no name for a host`},
-		"twice":     {one + "---\n" + peer(2, "edge1"), `lab.yml:10:26: the peer "edge1" is described twice`},
-		"id twice":  {one + "---\n" + strings.ReplaceAll(peer(2, "edge2"), "d2", "d1"), `the id "d1" is given twice`},
-		"interface": {strings.Replace(one, "interface-id: i1", "interface-id: i9", 1), `the peer edge1 has no interface with the id "i9"`},
-		"ethernet":  {strings.Replace(one, "Ethernet", "Token Ring", 1), `there is no interface of the kind "Token Ring"`},
-		"device":    {one + "---\n" + clusterOf("bench", "p1", "d1", "d9"), `lab.yml:11:37: no peer has the device "d9" of the cluster bench`},
-		"cluster":   {one + "---\n" + strings.Replace(clusterOf("bench", "p1", "d1"), "name: bench", "name: a b", 1), `"a b" is no name for a cluster`},
-		"leader":    {one + "---\n" + clusterOf("bench", "p9", "d1"), `no peer has the id "p9" of the leader of bench`},
-		"outsider":  {one + "---\n" + peer(2, "edge2") + "---\n" + clusterOf("bench", "p2", "d1"), "edge2 leads the cluster bench, which has none of its devices"},
-		"empty":     {one + "---\n" + clusterOf("bench", "p1"), `the cluster "bench" has no devices`},
-		"deployed":  {one + "---\nversion: v1\nkind: ClusterDeployment\nmetadata: {id: other}\n", `there is no cluster "other", which is deployed`},
+		"version":    {strings.Replace(one, "v1", "v2", 1), `lab.yml:1:10: the version "v2"`},
+		"kind":       {strings.Replace(one, "PeerD", "PierD", 1), `lab.yml:2:7: there is no descriptor of the kind "PierDescriptor"`},
+		"no kind":    {"version: v1\n", "lab.yml:1:1: it has no kind"},
+		"a list":     {"- version: v1\n", "lab.yml:1:1: a descriptor is an object"},
+		"no YAML":    {"a: [1\n", "this is no YAML"},
+		"name":       {strings.Replace(one, "edge1", "../x", 1), `"../x" is no name for a host`},
+		"twice":      {one + "---\n" + peer(2, "edge1"), `lab.yml:10:26: the peer "edge1" is described twice`},
+		"id twice":   {one + "---\n" + strings.ReplaceAll(peer(2, "edge2"), "d2", "d1"), `the id "d1" is given twice`},
+		"interface":  {strings.Replace(one, "interface-id: i1", "interface-id: i9", 1), `the peer edge1 has no interface with the id "i9"`},
+		"ethernet":   {strings.Replace(one, "Ethernet", "Token Ring", 1), `there is no interface of the kind "Token Ring"`},
+		"device":     {one + "---\n" + clusterOf("bench", "p1", "d1", "d9"), `lab.yml:11:37: no peer has the device "d9" of the cluster bench`},
+		"cluster":    {one + "---\n" + strings.Replace(clusterOf("bench", "p1", "d1"), "name: bench", "name: a b", 1), `"a b" is no name for a cluster`},
+		"leader":     {one + "---\n" + clusterOf("bench", "p9", "d1"), `no peer has the id "p9" of the leader of bench`},
+		"outsider":   {one + "---\n" + peer(2, "edge2") + "---\n" + clusterOf("bench", "p2", "d1"), "edge2 leads the cluster bench, which has none of its devices"},
+		"empty":      {one + "---\n" + clusterOf("bench", "p1"), `the cluster "bench" has no devices`},
+		"deployed":   {one + "---\nversion: v1\nkind: ClusterDeployment\nmetadata: {id: other}\n", `there is no cluster "other", which is deployed`},
+		"executor":   {one + "  executors: [{kind: Container, parameters: {image: x}}]\n", "lab.yml:7:15: it has no id"},
+		"its id":     {one + "  executors: [{id: d1, kind: Container, parameters: {image: x}}]\n", `lab.yml:7:20: the id "d1" is given twice`},
+		"its kind":   {one + "  executors: [{id: e1, kind: Kontainer, parameters: {image: x}}]\n", `lab.yml:7:30: there is no executor of the kind "Kontainer"`},
+		"no kind of": {one + "  executors: [{id: e1, image: x}]\n", "lab.yml:7:15: it has no kind"},
+		"program":    {one + "  executors: [{id: e1, kind: executable, parameters: {image: x}}]\n", `lab.yml:7:30: executors of the kind "executable" are not carried out`},
+		"image":      {one + "  executors:\n    - id: e1\n      kind: container\n      parameters: {name: x}\n", "lab.yml:10:19: it has no image"},
+		"a word":     {one + "  executors: [nmap]\n", "lab.yml:7:15: an executor is an object"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, list := ReadPeers(fstest.MapFS{"lab.yml": {Data: []byte(c.text)}}, "lab.yml")
@@ -80,6 +92,7 @@ func TestReadPeersRefuses(t *testing.T) {
 }
 
 func FuzzPeers(f *testing.F) {
+	f.Add([]byte(peer(1, "edge1") + "  executors: [{id: e1, kind: Container, parameters: {image: x}}, {}]\n"))
 	f.Add([]byte(peer(1, "edge1") + "---\n" + clusterOf("bench", "p1", "d1")))
 	f.Add([]byte("version: v1\nkind: ClusterDeployment\nmetadata: {name: bench}\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {

@@ -17,15 +17,20 @@
 #           devices   = host.vars.peer_devices
 #           cluster   = host.cluster
 #           addresses = { for h in hosts("@bench") : h.name => h.address }
+#           with_can  = [for h in hosts("@bench") : h.name if h.vars.peer_can]
 #         }
 #       }
 #     }
 #
 # The Ethernet interfaces on which devices of the cluster hang join a bridge, and so
 # do GRE tunnels between the leader of the cluster and each other member, so that
-# all devices are in one network. No other interface is touched. CAN interfaces with
-# such devices share a bus of the machine, which cannelloni carries over IP: the
-# leader serves, the others connect. Executors are containers.
+# all devices are in one network. No other interface is touched. Each member has an
+# address of its own there, which comes from its name, and each asks the others for an
+# answer: what came of it is in the report, and in the metric tenet.check.
+#
+# CAN interfaces with such devices share a bus of the machine, which cannelloni
+# carries over IP: the leader serves, whether it has CAN itself or not, and the others
+# connect. Executors are containers.
 #
 # Each part has the id of what it is for in its address, such as
 # component.peer.state.network.bridge_port.interface["491b2e83-…"]: by that a
@@ -55,6 +60,11 @@ variable "peer" {
     executors = optional(any)
   })
   description = "The spec of its PeerDescriptor: host.vars.peer."
+
+  validation {
+    condition     = length(local.executors) == length(local.described)
+    error_message = "Executors are containers: none of another kind is carried out."
+  }
 }
 
 variable "cluster" {
@@ -82,6 +92,45 @@ variable "addresses" {
     condition     = length(local.lost) == 0
     error_message = "No address is known of ${join(", ", local.lost)}, which the cluster has as members: tunnels need IP addresses."
   }
+}
+
+variable "with_can" {
+  type        = list(string)
+  default     = null
+  description = "The members with CAN interfaces in the cluster: those whose host.vars.peer_can is true. Without it, all are taken to be as this host is."
+}
+
+variable "tunnel_range" {
+  type        = string
+  default     = "198.18.0.0/15"
+  description = "The network in which members have addresses of their own on the bridge, which keeps no other that was given to stay. That of RFC 2544, for benchmarks, is nobody's else. null: none has one, and nothing is asked."
+
+  validation {
+    condition     = var.tunnel_range == null || local.has_places
+    error_message = "It is a network such as 198.18.0.0/15, with places for at least two hosts."
+  }
+
+  validation {
+    condition     = length(distinct(values(local.own))) == length(local.own)
+    error_message = "Two members would have the same address of their own, which comes from their names: give a larger network, or one of them another name."
+  }
+}
+
+variable "checks" {
+  type        = string
+  default     = "report"
+  description = "Of members that reach not all of the others: report (it is told, and they are as wanted nevertheless), require (they have failed), or none (nobody is asked)."
+
+  validation {
+    condition     = contains(["report", "require", "none"], var.checks)
+    error_message = "It is report, require or none."
+  }
+}
+
+variable "check_within" {
+  type        = string
+  default     = "1m"
+  description = "How long a member waits for the others to answer, which may have their turn later."
 }
 
 variable "manage_network" {
@@ -139,7 +188,8 @@ locals {
   ]
   ethernet  = { for i in local.interfaces : i.id => i if lower(i.kind) == "ethernet" && contains(local.used, i.id) }
   cans      = { for i in local.interfaces : i.id => i if lower(i.kind) != "ethernet" && contains(local.used, i.id) }
-  executors = { for e in(var.peer.executors == null ? [] : var.peer.executors) : e.id => e }
+  described = try(coalesce(var.peer.executors), [])
+  executors = { for e in local.described : e.id => e if lower(try(e.kind, "container")) == "container" }
   bridge    = coalesce(var.bridge, try(var.peer.network["bridge-name"], null), "br-opendut")
 
   members = var.cluster == null || !var.manage_network ? [] : sort(var.cluster.members)
@@ -155,17 +205,26 @@ locals {
   key  = { for m in local.others : m => tostring(parseint(local.mark[m], 16)) }
   port = { for m in local.others : m => var.can_port + parseint(substr(sha256(local.ends[m]), 0, 3), 16) }
 
-  carries = length(local.cans) > 0 && length(local.others) > 0
-  bus     = "br-vcan"
+  # Addresses of their own, in the network that the bridge is.
+  bits       = var.tunnel_range == null ? 0 : (strcontains(var.tunnel_range, ":") ? 128 : 32) - try(tonumber(split("/", var.tunnel_range)[1]), 128)
+  size       = pow(2, max(2, min(31, local.bits))) - 2
+  has_places = local.bits > 1 && can(cidrhost(var.tunnel_range, 2))
+  own        = { for m in local.members : m => cidrhost(var.tunnel_range, 1 + parseint(substr(sha256(m), 0, 8), 16) % local.size) if local.has_places }
+  asked      = var.checks == "none" ? {} : { for m, address in local.own : m => address if m != var.name }
+
+  # Between whom CAN is carried.
+  with_can = [for m in local.members : m if m == var.name ? length(local.cans) > 0 : (var.with_can == null ? length(local.cans) > 0 : contains(var.with_can, m))]
+  lines    = length(local.with_can) < 2 ? [] : (local.leads ? [for m in local.others : m if contains(local.with_can, m)] : (length(local.cans) > 0 ? local.others : []))
+  bus      = "br-vcan"
 }
 
 state "can" {
   description = "CAN interfaces."
-  when        = var.manage_network && length(local.cans) > 0
+  when        = var.manage_network && (length(local.cans) > 0 || length(local.lines) > 0)
 
   package "can-utils" {
     description = "The programs cangw and candump."
-    when        = var.install
+    when        = var.install && length(local.cans) > 0
     retain      = true
   }
 
@@ -191,13 +250,15 @@ state "can" {
 
   systemd_unit "routes" {
     name    = "opendut-can-routes.service"
+    when    = length(local.cans) > 0
     content = template("routes.service.tmpl", { interfaces = [for i in local.cans : i.name], bus = local.bus })
     notify  = [restart.routes]
   }
 
   service "routes" {
     name        = "opendut-can-routes"
-    description = "Frames of each interface are seen on the bus, and the other way round."
+    description = "Frames of each interface are seen on the bus, on the other interfaces, and the other way round."
+    when        = length(local.cans) > 0
     running     = true
     enabled     = true
   }
@@ -214,6 +275,13 @@ state "network" {
 
   bridge "bridge" {
     name = local.bridge
+  }
+
+  interface "bridge" {
+    description = "The address of its own."
+    when        = length(local.own) > 0
+    name        = local.bridge
+    addresses   = [for m, address in local.own : "${address}/${split("/", var.tunnel_range)[1]}" if m == var.name]
   }
 
   interface "port" {
@@ -244,13 +312,27 @@ state "network" {
   }
 }
 
+state "reach" {
+  description    = "Each other member answers in the network that they share."
+  when           = length(local.asked) > 0
+  require        = [state.network]
+  parallel       = true
+  ignore_failure = var.checks != "require"
+
+  wait_for "member" {
+    for_each = local.asked
+    ping     = each.value
+    within   = var.check_within
+  }
+}
+
 state "can_over_ip" {
-  description = "The bus of the leader and that of each member are one."
-  when        = local.carries
+  description = "The bus of the leader and that of each member with CAN are one."
+  when        = length(local.lines) > 0
   require     = [state.can]
 
   systemd_unit "cannelloni" {
-    for_each = toset(local.others)
+    for_each = toset(local.lines)
     name     = "opendut-can-${local.mark[each.key]}.service"
     content = template("cannelloni.service.tmpl", {
       program = var.cannelloni, bus = local.bus, role = local.leads ? "s" : "c", peer = each.key, port = local.port[each.key],
@@ -260,7 +342,7 @@ state "can_over_ip" {
   }
 
   service "cannelloni" {
-    for_each    = toset(local.others)
+    for_each    = toset(local.lines)
     name        = "opendut-can-${local.mark[each.key]}"
     description = "CAN over IP."
     running     = true
@@ -272,7 +354,7 @@ handler "cannelloni" {
   description = "Carry CAN as it is described now."
 
   restart "cannelloni" {
-    for_each    = toset(local.others)
+    for_each    = toset(local.lines)
     name        = "opendut-can-${local.mark[each.key]}"
     description = "CAN over IP."
   }
@@ -302,4 +384,9 @@ state "executors" {
 output "network" {
   description = "Name of the bridge."
   value       = local.bridge
+}
+
+output "address" {
+  description = "The address of its own on the bridge; null: it has none."
+  value       = lookup(local.own, var.name, null)
 }
