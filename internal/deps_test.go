@@ -43,6 +43,8 @@ var imports = []struct {
 	{"packages/oci", []string{"lang/diag", "packages/archive"}, []string{"packages/oci/registrytest"}},
 	{"packages/oci/registrytest", nil, nil},
 	{"packages/signature", []string{"lang/diag"}, nil},
+	{"packages/git", []string{"lang/diag", "runtime/fault"}, []string{"packages/git/gittest"}},
+	{"packages/git/gittest", nil, nil},
 	// What a site has of them.
 	{"packages/lock", []string{"lang/diag", "lang/expr"}, []string{"internal/rapidtest"}},
 	{"packages", []string{"lang", "lang/diag", "packages/archive", "packages/lock"}, []string{"*"}},
