@@ -142,6 +142,10 @@ var imports = []struct {
 	// How a machine is kept as one site wants it: pure but for the records of it.
 	{"runtime/reconcile", []string{"internal/atomicfile", "lang/diag", "lang/site", "states"}, []string{"internal/rapidtest"}},
 	// A device of a fleet manager of Margo: what is said, by version; the device; a manager for its tests.
+	{"runtime/source", []string{"internal/atomicfile", "lang/diag", "lang/site"}, nil},
+	{"runtime/source/sourcetest", []string{"runtime/source"}, nil},
+	{"runtime/source/folder", []string{"internal/sitefiles", "lang/diag", "runtime/source"}, []string{"runtime/source/sourcetest"}},
+	{"runtime/source/repository", []string{"lang/diag", "packages/git", "runtime/source"}, []string{"packages/git/gittest", "runtime/source/sourcetest"}},
 	{"runtime/source/margo/rc2", []string{"internal/plainjson", "lang/diag", "lang/document"}, nil},
 	{"runtime/source/margo/managertest", []string{"runtime/source/margo/rc2"}, nil},
 	{"runtime/source/margo/compose", []string{"internal/atomicfile", "lang/diag", "packages/oci", "runtime/source/margo", "runtime/source/margo/rc2", "states"}, []string{"lang", "modules", "packages/oci/registrytest", "runtime/host", "stdlib"}},

@@ -20,6 +20,7 @@ import (
 	"github.com/tenetcm/tenet/modules"
 	"github.com/tenetcm/tenet/packages"
 	"github.com/tenetcm/tenet/packages/get"
+	"github.com/tenetcm/tenet/packages/git"
 	"github.com/tenetcm/tenet/packages/lock"
 	"github.com/tenetcm/tenet/packages/oci"
 	"github.com/tenetcm/tenet/packages/signature"
@@ -166,7 +167,8 @@ func (s *client) getter(root *os.Root, signers *get.Signers) (*get.Getter, error
 
 // origins are where packages come from.
 func (s *client) origins() map[string]get.Origin {
-	return map[string]get.Origin{oci.Scheme: get.Registries{Client: s.registries()}}
+	repositories := &git.Client{Dir: filepath.Join(s.packageCache(), "repositories"), Getenv: s.getenv}
+	return map[string]get.Origin{oci.Scheme: get.Registries{Client: s.registries()}, git.Prefix: get.Repositories{Client: repositories}}
 }
 
 // registries asks registries with the credentials of docker and podman.

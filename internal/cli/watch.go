@@ -22,6 +22,7 @@ type watchCmd struct {
 	Interval *span       `help:"Time from the end of a round to the beginning of the next (default: what the site says, or 30m)." placeholder:"DURATION"`
 	Jitter   *percentage `help:"By how much the interval may be shorter or longer, so that not all machines begin at once (default: what the site says, or 10%%)." placeholder:"PERCENT"`
 	Rounds   int         `help:"End after this many rounds." placeholder:"N"`
+	followFlags
 	margoFlags
 }
 
@@ -39,13 +40,16 @@ func (cmd *watchCmd) Run(ctx runContext, s *client) error {
 	case cmd.Rounds < 0:
 		return usage("", "--rounds is a number of rounds, not %d", cmd.Rounds)
 	}
-	if err := cmd.check(cmd); err != nil {
+	if err := errors.Join(cmd.margoFlags.check(cmd), cmd.followFlags.check(cmd)); err != nil {
 		return err
 	}
 	now := make(chan struct{}, 1)
 	defer onSignal(syscall.SIGUSR1, now)()
-	if cmd.isDevice() {
+	switch {
+	case cmd.isDevice():
 		return cmd.device(ctx, s, now)
+	case cmd.isFollowed():
+		return cmd.follow(ctx, s, now)
 	}
 	return cmd.loop(ctx, s, now)
 }

@@ -25,7 +25,7 @@ type margoFlags struct {
 	Margo      string `help:"With margo+https://…: folder that says who the device is: cert.pem, key.pem, bundle.pem and capabilities.yaml." default:"/etc/tenet/margo" placeholder:"DIR"`
 	Compose    string `help:"With margo+https://…: the program that has Compose's commands: \"docker compose\", \"podman compose\", podman-compose." default:"docker compose" placeholder:"PROGRAM"`
 	Workloads  string `help:"With margo+https://…: folder in which each component of a deployment has its own." default:"/var/lib/margo" placeholder:"DIR"`
-	Poll       *span  `help:"With margo+https://…: time between two questions to the manager (default: 1m)." placeholder:"DURATION"`
+	Poll       *span  `help:"With git::… and margo+https://…: time between two looks (default: 5m, and 1m)." placeholder:"DURATION"`
 	Unregister bool   `help:"With margo+https://…: take the device away from the manager, and end. What runs stays."`
 }
 
@@ -37,8 +37,10 @@ func (cmd *watchCmd) isDevice() bool { return strings.HasPrefix(cmd.Site, margoS
 // check refuses flags that do not fit together.
 func (f *margoFlags) check(cmd *watchCmd) error {
 	switch {
-	case !cmd.isDevice() && (f.Poll != nil || f.Unregister):
-		return usage("the site is margo+https://HOST", "--poll and --unregister are for a device of Margo")
+	case !cmd.isDevice() && f.Unregister:
+		return usage("the site is margo+https://HOST", "--unregister is for a device of Margo")
+	case !cmd.isDevice() && !cmd.isFollowed() && f.Poll != nil:
+		return usage("the site is git::URL, or margo+https://HOST", "--poll is for what is followed")
 	case f.Poll != nil && *f.Poll <= 0:
 		return usage("", "--poll is a time above zero")
 	case !cmd.isDevice():

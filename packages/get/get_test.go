@@ -21,6 +21,7 @@ import (
 	"github.com/tenetcm/tenet/packages"
 	"github.com/tenetcm/tenet/packages/archive"
 	"github.com/tenetcm/tenet/packages/get"
+	"github.com/tenetcm/tenet/packages/git"
 	"github.com/tenetcm/tenet/packages/lock"
 	"github.com/tenetcm/tenet/packages/oci"
 	"github.com/tenetcm/tenet/packages/oci/registrytest"
@@ -35,6 +36,8 @@ type place struct {
 	cache    string
 	root     *os.Root
 	signers  *get.Signers
+	// repositories asks repositories of Git; nil: there are none.
+	repositories *git.Client
 }
 
 // newPlace makes a site whose sources may name the registry as REGISTRY.
@@ -78,10 +81,18 @@ func (p *place) push(reference string, files map[string]string) oci.Package {
 	return pushed
 }
 
+func (p *place) origins() map[string]get.Origin {
+	all := map[string]get.Origin{oci.Scheme: get.Registries{Client: &oci.Client{}}}
+	if p.repositories != nil {
+		all[git.Prefix] = get.Repositories{Client: p.repositories}
+	}
+	return all
+}
+
 // get brings the packages, and writes the lock if all are there.
 func (p *place) get(updates, vendors bool) (*lock.Lock, []get.Change, error) {
 	p.Helper()
-	g := &get.Getter{Site: p.root.FS(), Cache: p.cache, Origins: map[string]get.Origin{oci.Scheme: get.Registries{Client: &oci.Client{}}}, Signers: p.signers,
+	g := &get.Getter{Site: p.root.FS(), Cache: p.cache, Origins: p.origins(), Signers: p.signers,
 		Updates: func(string) bool { return updates }}
 	_, problem := p.parts(g.Open(p.Context()))
 	now, err := g.Lock()
@@ -313,7 +324,7 @@ func TestVendorThroughLinks(t *testing.T) {
 		p.write(outside, map[string]string{"x@1/precious": "", "oci/x@1/precious": ""})
 		p.must(os.MkdirAll(filepath.Dir(filepath.Join(p.dir, link)), 0o755))
 		p.must(os.Symlink(outside, filepath.Join(p.dir, link)))
-		g := &get.Getter{Site: p.root.FS(), Cache: p.cache, Origins: map[string]get.Origin{oci.Scheme: get.Registries{Client: &oci.Client{}}}}
+		g := &get.Getter{Site: p.root.FS(), Cache: p.cache, Origins: p.origins()}
 		_, err := p.parts(g.Open(t.Context()))
 		p.must(err)
 		l, err := g.Lock()

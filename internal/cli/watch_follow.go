@@ -1,0 +1,295 @@
+package cli
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/tenetcm/tenet/internal/ui"
+	"github.com/tenetcm/tenet/lang/diag"
+	"github.com/tenetcm/tenet/packages/git"
+	"github.com/tenetcm/tenet/runtime/journal"
+	"github.com/tenetcm/tenet/runtime/source"
+	"github.com/tenetcm/tenet/runtime/source/repository"
+)
+
+// followFlags are for a site that is followed in a repository of Git.
+type followFlags struct {
+	Signers    string   `help:"With git::…: file of allowed signers. Take only what one of them has signed, and only what comes after what counts." placeholder:"FILE"`
+	TokenFile  string   `help:"With git::https://…: file whose first line is a token or password." placeholder:"FILE"`
+	SSHKey     string   `help:"With git::ssh://…: private key." placeholder:"FILE"`
+	KnownHosts string   `help:"With git::ssh://…: keys of hosts." placeholder:"FILE"`
+	Downtime   []string `sep:"none" help:"With git::…: time in which the repository is not asked, and nothing counts as failed." placeholder:"FROM/TO"`
+	Report     string   `help:"With git::…: program that gets what became of a revision, as JSON, at each transition." placeholder:"PROGRAM"`
+}
+
+// isFollowed tells whether the site is in a repository.
+func (cmd *watchCmd) isFollowed() bool { return strings.HasPrefix(cmd.Site, git.Prefix) }
+
+// check refuses flags that do not fit together.
+func (f *followFlags) check(cmd *watchCmd) error {
+	given := f.Signers + f.TokenFile + f.SSHKey + f.KnownHosts + f.Report + strings.Join(f.Downtime, "")
+	if !cmd.isFollowed() && given != "" {
+		return usage("the site is git::https://HOST/REPOSITORY//DIR?ref=BRANCH", "--signers, --token-file, --ssh-key, --known-hosts, --downtime and --report are for a repository that is followed")
+	}
+	_, err := f.downtimes()
+	return err
+}
+
+// downtimes reads FROM/TO, each in the form of RFC 3339.
+func (f *followFlags) downtimes() (list []source.Downtime, err error) {
+	for _, text := range f.Downtime {
+		from, to, _ := strings.Cut(text, "/")
+		var d source.Downtime
+		d.From, err = time.Parse(time.RFC3339, from)
+		if err == nil {
+			d.To, err = time.Parse(time.RFC3339, to)
+		}
+		if err != nil || !d.From.Before(d.To) {
+			return nil, usage("write --downtime 2030-01-31T22:00:00Z/2030-02-01T04:00:00Z", "--downtime %q is no time from one instant to a later one", text)
+		}
+		list = append(list, d)
+	}
+	return list, nil
+}
+
+// followWatch is a watch of a site that is followed.
+type followWatch struct {
+	*watcher
+	address  string
+	follower *source.Follower
+	report   *revisionReport
+	count    int // of rounds
+	// components are those of the revision that was checked last, and removes tells whether what it does not have is removed.
+	components []string
+	removes    bool
+}
+
+// follow is the loop of a site that is followed.
+func (cmd *watchCmd) follow(ctx context.Context, s *client, now <-chan struct{}) (err error) {
+	w := &followWatch{watcher: &watcher{client: s, cmd: cmd}, address: cmd.Site}
+	s.lockTimeout, s.prune = time.Duration(cmd.LockTimeout), cmd.Prune
+	s.shownDiagnostics, s.evaluation = &shownDiagnostics{}, &lastEvaluation{now: time.Now}
+	dir, err := w.openFollower()
+	if err != nil {
+		return failure(err)
+	}
+	defer func() { cmd.Site = w.address }()
+	cmd.Site = filepath.Join(dir, "site")
+	w.listen = w.report.hear
+	if err := w.open(); err != nil {
+		return failure(err)
+	}
+	defer func() { err = errors.Join(err, failure(w.loop.Close())) }()
+	return w.run(ctx, now)
+}
+
+// openFollower takes the follower up where it was, and gives its folder.
+func (w *followWatch) openFollower() (string, error) {
+	ref, err := git.ParseReference(w.address)
+	if err != nil {
+		return "", err
+	}
+	state, err := w.stateDir()
+	if err == nil {
+		err = journal.MakeFolder(state)
+	}
+	if err == nil {
+		state, err = filepath.Abs(state)
+	}
+	if err != nil {
+		return "", err
+	}
+	cmd := w.cmd
+	client := &git.Client{Dir: filepath.Join(state, "repositories"), Getenv: w.getenv,
+		Credentials: git.Credentials{TokenFile: cmd.TokenFile, SSHKey: cmd.SSHKey, KnownHosts: cmd.KnownHosts}}
+	from, err := client.Repository(ref.URL)
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.Sum256([]byte(w.address))
+	dir := filepath.Join(state, "sources", hex.EncodeToString(sum[:8]))
+	c := source.Config{Source: &repository.Source{Repository: from, Ref: ref.Ref, Dir: ref.Dir, Signers: cmd.Signers}, Dir: dir, Check: w.check, Tell: w.tell}
+	if cmd.Poll != nil {
+		c.Poll = time.Duration(*cmd.Poll)
+	}
+	if c.Downtimes, err = cmd.downtimes(); err != nil {
+		return "", err
+	}
+	if w.follower, err = source.Open(c); err == nil {
+		w.report, err = openRevisionReport(dir, w.address, w.cmd.followFlags.Report, w.showReport)
+	}
+	return dir, err
+}
+
+// run looks for new revisions, and keeps the machine as the one that counts says.
+func (w *followWatch) run(ctx context.Context, now <-chan struct{}) error {
+	begun := false
+	for n := 1; ; n++ {
+		changed, err := w.follower.Turn(ctx)
+		if err == nil && w.follower.Folder() != "" && !begun {
+			begun, err = true, w.begin()
+		} else if err == nil && changed {
+			err = w.loop.Again()
+		}
+		if next := w.nextRound(begun); err == nil && !next.IsZero() && time.Until(next) <= 0 {
+			w.count++
+			if err = w.round(ctx, w.count); err == nil {
+				if failed := w.report.round(w.loop.State(), w.lastEnd, w.last == exitDone); failed != nil {
+					w.client.report(failure(failed))
+				}
+			}
+		}
+		if err != nil {
+			if errors.Is(err, ctx.Err()) { // between two rounds: a clean end
+				return nil
+			}
+			return failure(err)
+		}
+		if w.cmd.Rounds > 0 && n >= w.cmd.Rounds {
+			break
+		}
+		if !w.await(ctx, begun, now) {
+			return nil
+		}
+	}
+	if !begun && w.follower.State().Problem != nil || w.last != exitDone {
+		return &status{code: max(w.last, exitFailed)}
+	}
+	return nil
+}
+
+// nextRound is when the machine is to be looked at; zero: not as long as there is no revision, or somebody is needed.
+func (w *followWatch) nextRound(begun bool) time.Time {
+	if !begun {
+		return time.Time{}
+	}
+	return w.loop.Next()
+}
+
+// await waits for what is due next; false: the context has ended.
+func (w *followWatch) await(ctx context.Context, begun bool, now <-chan struct{}) bool {
+	left := min(time.Until(w.follower.Next()), markEvery)
+	if next := w.nextRound(begun); !next.IsZero() {
+		left = min(left, time.Until(next))
+	}
+	timer := time.NewTimer(max(left, 0))
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-timer.C:
+	case <-now:
+		w.follower.Hint()
+		if begun {
+			if err := w.loop.Again(); err != nil {
+				w.client.report(failure(err))
+			}
+		}
+	}
+	return ctx.Err() == nil
+}
+
+// check tells whether a revision loads, and can be evaluated for this machine.
+func (w *followWatch) check(ctx context.Context, dir string) error {
+	recording := w.evaluation
+	w.evaluation = nil
+	defer func() { w.evaluation = recording }()
+	c, err := w.load(ctx, dir)
+	if err != nil {
+		return err
+	}
+	list := c.Diagnostics()
+	if !list.HasErrors() {
+		if err := w.client.choose(ctx, c); err != nil {
+			return err
+		}
+		compiled, found, err := w.compileHost(ctx, c, c.Target.Host, c.Target.Facts)
+		if err != nil {
+			return err
+		}
+		if list = append(list, found...); compiled != nil {
+			w.components, w.removes = componentsOf(compiled.Run), w.prune || compiled.Run.Prune
+		}
+	}
+	return firstMistakes(list)
+}
+
+// firstMistakes is the error of a site that cannot be used: the first of many.
+func firstMistakes(list diag.List) error {
+	const most = 5
+	var lines []string
+	hint := ""
+	for _, d := range list.Sorted() {
+		if d.Severity != diag.Error {
+			continue
+		}
+		if len(lines) == 0 {
+			hint = d.Hint
+		}
+		if lines = append(lines, strings.TrimPrefix(d.Range.String()+": "+d.Summary, ": ")); len(lines) == most {
+			break
+		}
+	}
+	if len(lines) == 0 {
+		return nil
+	}
+	return &diag.HintError{Code: "site", Message: strings.Join(lines, "; "), Hint: hint}
+}
+
+// tell tells of the source.
+func (w *followWatch) tell(e source.Event) {
+	switch e.Kind {
+	case source.Advanced:
+		w.report.tracker.Advance(e.Revision)
+	case source.Adopted:
+		w.report.tracker.Begin(e.Revision, "its turn comes", w.components, w.removes)
+	}
+	if w.globals.JSON {
+		line := struct {
+			Type string `json:"type"`
+			source.Event
+		}{"source", e}
+		if err := w.printLine(line); err == nil {
+			return
+		}
+	}
+	text := "source: " + string(e.Kind)
+	if !e.Revision.IsZero() {
+		text += fmt.Sprintf(" %.12s", e.Revision.ID)
+	}
+	if e.Text != "" {
+		text += ": " + e.Text
+	}
+	fmt.Fprintln(w.Err, ui.Line(text))
+	if e.Hint != "" {
+		fmt.Fprintln(w.Err, "hint: "+ui.Line(e.Hint))
+	}
+}
+
+// showReport tells what became of a revision.
+func (w *followWatch) showReport(r source.Report) {
+	if w.globals.JSON {
+		line := struct {
+			Type string `json:"type"`
+			source.Report
+		}{"revision", r}
+		if err := w.printLine(line); err == nil {
+			return
+		}
+	}
+	if w.globals.Quiet {
+		return
+	}
+	text := fmt.Sprintf("revision %.12s: %s", r.Revision.ID, r.Phase)
+	for _, more := range []string{r.Reason, r.Source, r.Message} {
+		if more != "" {
+			text += ": " + more
+		}
+	}
+	fmt.Fprintln(w.Err, ui.Line(text))
+}

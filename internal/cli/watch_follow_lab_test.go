@@ -1,0 +1,160 @@
+//go:build lab
+
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tenetcm/tenet/packages/git/gittest"
+)
+
+// followed is a site in a repository, and what a watch of it does to a folder.
+type followed struct {
+	*testing.T
+	repository *gittest.Repository
+	out        string // where the site writes
+	state      string
+	program    string // that reports go to
+	reports    string
+	text       string // what the last watch has written
+}
+
+func newFollowed(t *testing.T) *followed {
+	f := &followed{T: t, repository: gittest.New(t), out: t.TempDir(), state: t.TempDir(), program: filepath.Join(t.TempDir(), "report")}
+	f.reports = f.program + ".log"
+	if err := os.WriteFile(f.program, []byte("#!/bin/sh\ncat >> "+f.reports+"\necho >> "+f.reports+"\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// commit makes the site that of these components, each of which writes a file.
+func (f *followed) commit(components ...string) string {
+	f.Helper()
+	files := map[string]string{"sites/a/part/main.hcl": "variable \"path\" {}\nfile \"f\" {\n path = var.path\n content = \"x\"\n}\n"}
+	text := "site {\n name = \"followed\"\n prune = true\n}\n"
+	for _, c := range components {
+		name, path, _ := strings.Cut(c, "=")
+		if path == "" {
+			path = filepath.Join(f.out, name)
+		}
+		text += fmt.Sprintf("component %q {\n source = \"./part\"\n vars = { path = %q }\n}\n", name, path)
+	}
+	files["sites/a/site.hcl"] = text
+	return f.repository.Commit(gittest.Commit{Files: files, Time: time.Now()})
+}
+
+// watch watches for some rounds, and gives the exit status.
+func (f *followed) watch(rounds int, more ...string) int {
+	f.Helper()
+	var out bytes.Buffer
+	args := append([]string{"watch", "--yes", "--rounds", fmt.Sprint(rounds), "--interval", "1ms", "--poll", "1ms", "--state-dir", f.state, "--report", f.program}, more...)
+	exit := Main(append(args, "git::"+f.repository.URL()+"//sites/a?ref=main"), Environment{In: strings.NewReader(""), Out: &out, Err: &out, Environ: os.Environ()})
+	f.text = out.String()
+	return exit
+}
+
+// told gives what the program was told since the last call: phases of all, and of components.
+func (f *followed) told() (list []string) {
+	f.Helper()
+	data, err := os.ReadFile(f.reports)
+	if err != nil {
+		return nil
+	}
+	for line := range strings.Lines(string(data)) {
+		var r reportFile
+		if strings.TrimSpace(line) == "" {
+			continue
+		}
+		if err := json.Unmarshal([]byte(line), &r); err != nil {
+			f.Fatalf("%q: %v", line, err)
+		}
+		text := string(r.Phase) + ":"
+		for _, c := range r.Components {
+			text += " " + c.Name + "=" + string(c.Phase)
+		}
+		list = append(list, text)
+	}
+	if err := os.Remove(f.reports); err != nil {
+		f.Fatal(err)
+	}
+	return list
+}
+
+func (f *followed) expect(has string, told ...string) {
+	f.Helper()
+	var names []string
+	entries, err := os.ReadDir(f.out)
+	if err != nil {
+		f.Fatal(err)
+	}
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	if got := strings.Join(names, " "); got != has {
+		f.Errorf("there is %q, and not %q\n%s", got, has, f.text)
+	}
+	if got := f.told(); !slices.Equal(got, told) {
+		f.Errorf("told was\n%s\nand not\n%s\n%s", strings.Join(got, "\n"), strings.Join(told, "\n"), f.text)
+	}
+}
+
+// A machine follows a repository: what is new is applied, what does not load is not, and what became of each revision is told.
+func TestWatchRepository(t *testing.T) {
+	f := newFollowed(t)
+	f.commit("web", "db")
+	if exit := f.watch(2); exit != exitDone {
+		t.Fatalf("status %d\n%s", exit, f.text)
+	}
+	f.expect("db web", "pending: db=pending web=pending", "installing: db=installing web=installing", "installed: db=installed web=installed")
+
+	// Another process, and nothing new.
+	if exit := f.watch(2); exit != exitDone {
+		t.Fatalf("status %d\n%s", exit, f.text)
+	}
+	f.expect("db web")
+
+	// A component goes: its file is removed.
+	f.commit("web")
+	if exit := f.watch(2); exit != exitDone {
+		t.Fatalf("status %d\n%s", exit, f.text)
+	}
+	f.expect("web", "removing: db=removing web=pending", "removing: db=removing web=installing", "installed: db=removed web=installed")
+
+	// What does not load leaves the former one, and the error names file and line.
+	f.repository.Commit(gittest.Commit{Files: map[string]string{"sites/a/site.hcl": "site {\n  name = \"followed\"\n}\nfile \"x\" {\n"}, Time: time.Now()})
+	f.watch(2)
+	if !strings.Contains(f.text, "rejected") || !strings.Contains(f.text, "site.hcl:") {
+		t.Errorf("it tells\n%s", f.text)
+	}
+	f.expect("web")
+
+	// One that fails on the way is told with its place.
+	f.commit("web", "bad=/proc/nowhere/file", "cache")
+	f.watch(2)
+	told := f.told()
+	if len(told) < 3 || !strings.HasPrefix(told[len(told)-1], "failed:") || !strings.Contains(told[len(told)-1], "bad=failed") {
+		t.Errorf("told was\n%s\n%s", strings.Join(told, "\n"), f.text)
+	}
+	data, err := filepath.Glob(filepath.Join(f.state, "sources", "*", "report.json"))
+	if err != nil || len(data) != 1 {
+		t.Fatal(data, err)
+	}
+	text, err := os.ReadFile(data[0])
+	if err != nil || !strings.Contains(string(text), `"source":"component.bad.file.f"`) && !strings.Contains(string(text), `component.bad.file`) {
+		t.Errorf("the record is %s, %v", text, err)
+	}
+	f.commit("web", "cache")
+	f.watch(3)
+	if told := f.told(); len(told) == 0 || told[len(told)-1] != "installed: bad=removed cache=installed web=installed" {
+		t.Errorf("told was\n%s\n%s", strings.Join(told, "\n"), f.text)
+	}
+}

@@ -1,0 +1,162 @@
+package cli
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/tenetcm/tenet/internal/atomicfile"
+	"github.com/tenetcm/tenet/lang/diag"
+	"github.com/tenetcm/tenet/runtime/reconcile"
+	"github.com/tenetcm/tenet/runtime/source"
+	"github.com/tenetcm/tenet/states"
+)
+
+// revisionReport tells what becomes of revisions: the record of the source, who looks at the terminal, and a program.
+type revisionReport struct {
+	tracker source.Tracker
+	file    string
+	address string
+	program string
+	failed  error // of what was told
+}
+
+// reportFile is what is recorded, and what a program gets.
+type reportFile struct {
+	Address string `json:"address"`
+	source.Report
+}
+
+const (
+	reportName  = "report.json"
+	programTime = 10 * time.Second
+)
+
+// openRevisionReport takes up what was told before.
+func openRevisionReport(dir, address, program string, show func(source.Report)) (*revisionReport, error) {
+	r := &revisionReport{file: filepath.Join(dir, reportName), address: address, program: program}
+	r.tracker = source.Tracker{Now: time.Now, Tell: func(report source.Report) {
+		show(report)
+		if err := r.tell(report); err != nil {
+			r.failed = errors.Join(r.failed, err)
+		}
+	}}
+	data, err := os.ReadFile(r.file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return r, nil
+	}
+	var before reportFile
+	if err == nil && json.Unmarshal(data, &before) == nil {
+		r.tracker.Resume(before.Report)
+	}
+	return r, err
+}
+
+// tell records a report, and hands it to the program, which has a short time for it.
+func (r *revisionReport) tell(report source.Report) error {
+	data, err := json.Marshal(reportFile{r.address, report})
+	if err == nil {
+		err = atomicfile.Replace(r.file, atomicfile.Options{}, atomicfile.Data(data))
+	}
+	if err != nil || r.program == "" {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), programTime)
+	defer cancel()
+	command := exec.CommandContext(ctx, r.program)
+	command.Stdin, command.WaitDelay = bytes.NewReader(data), time.Second
+	if out, err := command.CombinedOutput(); err != nil {
+		return &diag.HintError{Message: fmt.Sprintf("--report %s: %v: %s", r.program, err, diag.Shorten(diag.Safe(strings.TrimSpace(string(out))))), Hint: "what became of the revision is in " + r.file}
+	}
+	return nil
+}
+
+// hear takes what an apply says.
+func (r *revisionReport) hear(ev states.Event) {
+	switch {
+	case ev.Type == states.EventRun:
+		r.tracker.Each(func(c source.Component) source.Component {
+			if c.Phase == source.Pending || c.Phase == source.Failed {
+				return source.Component{Name: c.Name, Phase: source.Installing}
+			}
+			return c
+		})
+	case ev.Type == states.EventPart && (ev.Outcome == states.Failed || ev.Outcome == states.Unknown):
+		c := source.Component{Name: componentOf(ev.Address), Phase: source.Failed, Source: ev.Address, Message: "it failed"}
+		if ev.Error != nil {
+			c.Code, c.Message = ev.Error.Code, ev.Error.Message
+		}
+		r.tracker.Set(c)
+	}
+}
+
+// round notes how a round has ended: one that has nothing left to do has installed all.
+func (r *revisionReport) round(s reconcile.State, end roundEnd, isWell bool) error {
+	switch {
+	case r.tracker.Report().Revision.IsZero():
+	case s.Phase == reconcile.Waiting && isWell:
+		r.tracker.Each(func(c source.Component) source.Component {
+			if c.Phase == source.Removing || c.Phase == source.Removed {
+				return source.Component{Name: c.Name, Phase: source.Removed}
+			}
+			return source.Component{Name: c.Name, Phase: source.Installed}
+		})
+	case s.Phase == reconcile.Blocked:
+		r.tracker.Each(func(c source.Component) source.Component {
+			if c.Phase == source.Pending || c.Phase == source.Installing {
+				return source.Component{Name: c.Name, Phase: source.Pending, Reason: cmp.Or(s.Reason, end.Reason)}
+			}
+			return c
+		})
+	case !isWell && r.tracker.Report().Phase != source.Failed:
+		failed := source.Component{Phase: source.Failed, Code: string(s.Cause), Message: diag.Shorten(diag.Safe(cmp.Or(end.Reason, s.Reason, "it failed")))}
+		r.tracker.Each(func(c source.Component) source.Component { // nobody can tell in which of them
+			if c.Phase == source.Pending || c.Phase == source.Installing {
+				failed.Name = c.Name
+				return failed
+			}
+			return c
+		})
+	}
+	err := r.failed
+	r.failed = nil
+	return err
+}
+
+// componentsOf are the components at top level of a run, and an empty name for what is in none.
+func componentsOf(run *states.StateRun) (names []string) {
+	add := func(address string) {
+		if name := componentOf(address); !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	for i := range run.Invocations {
+		add(run.Invocations[i].Address)
+	}
+	for i := range run.Handlers {
+		add(run.Handlers[i].Address)
+	}
+	if len(names) == 0 {
+		names = []string{""}
+	}
+	return names
+}
+
+// componentOf is the component at top level in which something is: component.web["a"].state.x is in web.
+func componentOf(address string) string {
+	rest, ok := strings.CutPrefix(address, "component.")
+	if i := strings.IndexAny(rest, ".["); ok && i >= 0 {
+		return rest[:i]
+	}
+	return map[bool]string{true: rest}[ok]
+}
