@@ -55,7 +55,10 @@ func (w *world) resume(f *fate) (*runtime.Result, error) {
 		w.must(record.Abandon())
 		return result, errDead
 	}
-	end := journal.End{State: journal.Done, Counts: result.Counts, Report: &result.Report, Changed: true, Err: err}
+	end := journal.End{State: journal.Done, Changed: true, Err: err}
+	if result != nil { // nil: it could not begin
+		end.Counts, end.Report = result.Counts, &result.Report
+	}
 	if err != nil || result.Failed {
 		end.State = journal.Failed
 	}
