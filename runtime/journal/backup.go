@@ -15,6 +15,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/tenetcm/tenet/internal/sealed"
 	"github.com/tenetcm/tenet/runtime/host"
 	"github.com/tenetcm/tenet/states"
 )
@@ -126,7 +127,7 @@ func (b *Backup) write(former Former, blocks []string) error {
 	var lines []byte
 	for _, block := range blocks {
 		former.Block = block
-		line, err := seal(exact(former))
+		line, err := sealed.Marshal(exact(former))
 		if err != nil {
 			return err
 		}

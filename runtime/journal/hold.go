@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"path/filepath"
 	"time"
+
+	"github.com/tenetcm/tenet/internal/sealed"
 )
 
 // Hold is why nothing is to be applied for now. Plans, and looking at records, go
@@ -47,7 +49,7 @@ func (f *Folder) Hold(h Hold) error {
 	if h.Since.IsZero() {
 		h.Since = time.Now().UTC()
 	}
-	data, err := seal(h)
+	data, err := sealed.Marshal(h)
 	if err != nil {
 		return err
 	}
@@ -83,7 +85,7 @@ func (f *Folder) Held() (*Hold, error) {
 		return nil, fmt.Errorf("whether applies are on hold cannot be read: %w", err)
 	}
 	var h Hold
-	if err := unseal(data, &h); err != nil {
+	if err := sealed.Unmarshal(data, &h); err != nil {
 		return nil, &damagedError{fmt.Errorf("applies are on hold, but %s cannot be read: %w", f.holdPath(), err)}
 	}
 	if !h.Until.IsZero() && !time.Now().Before(h.Until) {

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/tenetcm/tenet/internal/sealed"
 )
 
 // LockedError says who applies now.
@@ -218,7 +220,7 @@ func stands(f *os.File, path string) bool {
 func claim(lock *file, h *holder) error {
 	own := ownProcess()
 	h.Process = &own
-	data, err := seal(h)
+	data, err := sealed.Marshal(h)
 	if err != nil {
 		return err
 	}
@@ -268,7 +270,7 @@ func (f *Folder) lastHolder() holder {
 func readHolder(lock *os.File) (h holder) {
 	data, err := io.ReadAll(io.NewSectionReader(lock, 0, 1<<16))
 	line, _, _ := bytes.Cut(data, []byte("\n")) // behind it may be the end of a longer one before
-	if err != nil || unseal(line, &h) != nil {
+	if err != nil || sealed.Unmarshal(line, &h) != nil {
 		return holder{}
 	}
 	return h

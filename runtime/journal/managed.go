@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/tenetcm/tenet/internal/sealed"
 	"github.com/tenetcm/tenet/states"
 )
 
@@ -129,7 +130,7 @@ func (m *Managed) readIndex() error {
 		return fmt.Errorf("what sites have created cannot be read: %w", err)
 	}
 	var index managedIndex
-	if unseal(data, &index) == nil && index.Format != "" { // else it is torn, or was never written
+	if sealed.Unmarshal(data, &index) == nil && index.Format != "" { // else it is torn, or was never written
 		if err := knownManaged(index.Format, ManagedFormat); err != nil {
 			return err
 		}
@@ -297,7 +298,7 @@ func (m *Managed) write() error {
 		s.Last, s.Size = m.run, m.folder.eventsSize(m.run)
 		m.index.Sites[m.site] = s
 	}
-	data, err := seal(m.index)
+	data, err := sealed.Marshal(m.index)
 	if err != nil {
 		return err
 	}

@@ -15,6 +15,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+
+	"github.com/tenetcm/tenet/internal/sealed"
 )
 
 // holdingPath is the file of what a site holds.
@@ -83,9 +85,9 @@ func (f *Folder) writeHolding(h *Holding) error {
 	if slices.ContainsFunc(h.Entries(), func(c *Created) bool { return c.Cluster != "" }) {
 		header.Format = ClusterFormat
 	}
-	data, err := seal(header)
+	data, err := sealed.Marshal(header)
 	for _, c := range h.Entries() {
-		line, wrong := seal(c)
+		line, wrong := sealed.Marshal(c)
 		data, err = append(data, line...), Join(err, wrong)
 	}
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/tenetcm/tenet/internal/sealed"
 	"github.com/tenetcm/tenet/lang/site"
 )
 
@@ -44,7 +45,7 @@ func (f *Folder) Membership() (*Membership, error) {
 	}
 	var m Membership
 	if err == nil {
-		err = unseal(data, &m)
+		err = sealed.Unmarshal(data, &m)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("of which cluster this machine is a member cannot be read from %s: %w", f.membershipPath(), err)
@@ -67,7 +68,7 @@ func (f *Folder) Join(m Membership) (was *Membership, err error) {
 		case m.Since.IsZero():
 			m.Since = time.Now().UTC()
 		}
-		data, err := seal(m)
+		data, err := sealed.Marshal(m)
 		if err != nil {
 			return nil, err
 		}

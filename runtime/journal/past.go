@@ -13,6 +13,7 @@ import (
 	"slices"
 	"syscall"
 
+	"github.com/tenetcm/tenet/internal/sealed"
 	"github.com/tenetcm/tenet/states"
 )
 
@@ -78,7 +79,7 @@ func (f *Folder) readLedger() (*Ledger, error) {
 		return nil, fmt.Errorf("the state folder cannot be read: %w", err)
 	}
 	var found Ledger
-	if unseal(data, &found) != nil {
+	if sealed.Unmarshal(data, &found) != nil {
 		return l, nil
 	}
 	if found.Format != LedgerFormat {
@@ -91,7 +92,7 @@ func (f *Folder) readLedger() (*Ledger, error) {
 
 // writeLedger puts the Ledger into owed.json.
 func (f *Folder) writeLedger(l *Ledger, durable bool) error {
-	data, err := seal(l)
+	data, err := sealed.Marshal(l)
 	if err != nil {
 		return err
 	}

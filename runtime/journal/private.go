@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/tenetcm/tenet/internal/sealed"
 	"github.com/tenetcm/tenet/states"
 )
 
@@ -107,7 +108,7 @@ func (r *Run) Result(result Result) error {
 			return r.failed
 		}
 	}
-	line, err := seal(result)
+	line, err := sealed.Marshal(result)
 	if err == nil {
 		_, err = r.results.Write(line)
 	}

@@ -10,6 +10,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+
+	"github.com/tenetcm/tenet/internal/sealed"
 )
 
 // The events of all runs of a folder are one sequence. A run's own numbers begin at 1 in each, and a run may go on after others; so sequence.json
@@ -62,14 +64,14 @@ func (f *Folder) readSequence() (*sequence, error) {
 		return nil, err
 	}
 	s := &sequence{}
-	if sealed, err := isSealed(data); err != nil || !sealed || json.Unmarshal(data, s) != nil || s.Name == "" {
+	if is, err := sealed.Check(data); err != nil || !is || json.Unmarshal(data, s) != nil || s.Name == "" {
 		return nil, errSequence
 	}
 	return s, nil
 }
 
 func (f *Folder) writeSequence(s *sequence, durable bool) error {
-	line, err := seal(s)
+	line, err := sealed.Marshal(s)
 	if err != nil {
 		return err
 	}
@@ -160,7 +162,7 @@ func (f *Folder) lastEvent(id string) (last int64, err error) {
 	defer file.Close()
 	if line, ok := lastLine(file); ok {
 		var ev struct{ Seq int64 }
-		if unseal(line, &ev) == nil {
+		if sealed.Unmarshal(line, &ev) == nil {
 			return ev.Seq, nil
 		}
 	}
