@@ -38,6 +38,7 @@ func TestMain(m *testing.M) {
 //	                  run to run replaced
 //	interrupt, await  see interrupt_test.go
 //	logins, inside    see ssh_fake_test.go
+//	registry          see registry_fake_test.go
 //
 // and the condition [source]: the program knows where its source is, since it was
 // built without -trimpath.
@@ -61,7 +62,7 @@ func TestScripts(t *testing.T) {
 			return ok && filepath.IsAbs(file), nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits": exits, "mask": mask, "interrupt": interrupt, "logins": logins, "inside": inside, "await": await, "collector": (&collectors{}).collect,
+			"exits": exits, "mask": mask, "interrupt": interrupt, "logins": logins, "inside": inside, "await": await, "collector": (&collectors{}).collect, "registry": startRegistry,
 		},
 	})
 }

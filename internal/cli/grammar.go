@@ -47,6 +47,8 @@ type commands struct {
 	Retry       retryCmd       `cmd:"" flags:"@records" help:"Have what a watch or an agent has given up tried again, here or on hosts."`
 	Forget      forgetCmd      `cmd:"" flags:"@records" help:"Let go of what a site has created, and of what a handler is owed."`
 	Clean       cleanCmd       `cmd:"" flags:"@records" help:"Remove records of former runs."`
+	Package     packageCmd     `cmd:"" flags:"json quiet" help:"Make one archive of a component or a collection, once it is checked and tested."`
+	Push        pushCmd        `cmd:"" flags:"json quiet" help:"Push a package to a registry, and sign it."`
 	Runner      runnerCmd      `cmd:"" flags:"json" help:"Build what acts on hosts."`
 	Server      serverCmd      `cmd:"" flags:"json" help:"Run a server: it holds what hosts are to be, and agents fetch it."`
 	Agent       agentCmd       `cmd:"" flags:"json" help:"Let a server keep this machine as it is to be."`

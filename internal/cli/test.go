@@ -37,13 +37,9 @@ func (cmd *testCmd) Run(ctx runContext, s *client) error {
 	if err != nil {
 		return err
 	}
-	var all []testcase.Tested
-	for _, site := range sites {
-		tested, err := s.test(ctx, site, filter, cmd.Update)
-		if err != nil {
-			return err
-		}
-		all = append(all, tested)
+	all, err := s.testAll(ctx, sites, filter, cmd.Update)
+	if err != nil {
+		return err
 	}
 	if err := unread(cmd.finish(s, all)); err != nil {
 		return err // where nobody reads on, the status still says how it ended
@@ -58,6 +54,19 @@ func (cmd *testCmd) Run(ctx runContext, s *client) error {
 		return usage("--run takes a regular expression, of which a part of the name is enough", "no case has a name that matches %q", cmd.Filter)
 	}
 	return nil
+}
+
+// testAll carries out the cases of sites, and shows how they end.
+func (s *client) testAll(ctx context.Context, sites []testSite, filter *regexp.Regexp, update bool) ([]testcase.Tested, error) {
+	var all []testcase.Tested
+	for _, site := range sites {
+		tested, err := s.test(ctx, site, filter, update)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, tested)
+	}
+	return all, nil
 }
 
 // finish writes what is written when all is known.

@@ -25,21 +25,39 @@ type validation struct {
 
 // Run checks a site, for each host that it declares.
 func (cmd *validateCmd) Run(ctx runContext, s *client) error {
+	found, err := s.validate(ctx, cmd.Site, cmd.Strict)
+	switch {
+	case err != nil:
+		return err
+	case s.globals.JSON:
+		return s.printJSON(found)
+	case s.globals.Quiet:
+		return nil
+	}
+	text := fmt.Sprintf("The site is right: %s in %s", people(found.Parts, "part", "parts"), people(found.Invocations, "invocation", "invocations"))
+	if found.Hosts > 0 {
+		text += ", for " + people(found.Hosts, "host", "hosts")
+	}
+	return s.print(text + ".")
+}
+
+// validate checks a site, and shows what is wrong with it; if strict, warnings are errors.
+func (s *client) validate(ctx context.Context, path string, strict bool) (found validation, err error) {
 	s.secretsHidden = true
 	s.inventoryHidden = s.globals.Limit == "" // hosts that are named must be known
-	c, err := s.load(ctx, cmd.Site)
+	c, err := s.load(ctx, path)
 	if err != nil {
-		return err
+		return found, err
 	}
 	c.Target.Review = true
 	hosts, err := s.selectHosts(ctx, c)
 	if err != nil {
-		return err
+		return found, err
 	}
 	if err := s.diagnose(c, c.CheckNames(hosts)); err != nil {
-		return err
+		return found, err
 	}
-	found := validation{Valid: true, Hosts: len(hosts)}
+	found = validation{Valid: true, Hosts: len(hosts)}
 	if len(hosts) == 0 {
 		hosts = []lang.Host{{Name: c.Target.Host}} // this machine
 	}
@@ -50,9 +68,9 @@ func (cmd *validateCmd) Run(ctx runContext, s *client) error {
 		all = append(all, diags...).Sorted()
 		switch {
 		case ctx.Err() != nil:
-			return &status{code: exitInterrupted, err: errInterrupted}
+			return found, &status{code: exitInterrupted, err: errInterrupted}
 		case err != nil:
-			return errors.Join(s.diagnose(c, all), err)
+			return found, errors.Join(s.diagnose(c, all), err)
 		case diags.HasErrors():
 			continue
 		}
@@ -69,25 +87,23 @@ func (cmd *validateCmd) Run(ctx runContext, s *client) error {
 		all = append(all, c.Review(ctx, c.Target)...).Sorted()
 	}
 	if err := s.diagnose(c, all); err != nil {
-		return err
+		return found, err
 	}
 	if err := s.checkExchange(ctx, c, &exchange, hosts); err != nil {
-		return err
+		return found, err
 	}
-	if n := s.diagnosticCount; cmd.Strict && n > 0 {
+	if strict {
+		return found, s.refuseWarnings()
+	}
+	return found, nil
+}
+
+// refuseWarnings is an error if diagnostics were shown.
+func (s *client) refuseWarnings() error {
+	if n := s.diagnosticCount; n > 0 {
 		return newStatus(exitSite, fmt.Errorf("%s, and --strict takes none", people(n, "warning", "warnings")), "mend what they name, or leave --strict out")
 	}
-	switch {
-	case s.globals.JSON:
-		return s.printJSON(found)
-	case s.globals.Quiet:
-		return nil
-	}
-	text := fmt.Sprintf("The site is right: %s in %s", people(found.Parts, "part", "parts"), people(found.Invocations, "invocation", "invocations"))
-	if found.Hosts > 0 {
-		text += ", for " + people(found.Hosts, "host", "hosts")
-	}
-	return s.print(text + ".")
+	return nil
 }
 
 // validateHooks gives what is wrong with the states that hooks run, whose params only hooks give.

@@ -69,7 +69,7 @@ func describe(ctx context.Context, in io.ReadSeeker) (ocispec.Descriptor, archiv
 	}
 	contents, err := archive.Read(ctx, io.TeeReader(in, io.MultiWriter(sum.Hash(), counted)), archive.Options{}, nil)
 	if err != nil {
-		return ocispec.Descriptor{}, archive.Contents{}, err
+		return ocispec.Descriptor{}, archive.Contents{}, fmt.Errorf("what is to be pushed is not right: %w", err)
 	}
 	return ocispec.Descriptor{
 		MediaType: LayerType, Digest: sum.Digest(), Size: counted.bytes, Annotations: map[string]string{AnnotationDigest: contents.Digest},

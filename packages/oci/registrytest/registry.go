@@ -15,7 +15,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"testing"
 )
 
 // Options say what a registry is like. The zero value is a good one that anybody may use.
@@ -49,7 +48,7 @@ type manifest struct {
 }
 
 // New starts a registry, which ends with the test.
-func New(t testing.TB, options Options) *Registry {
+func New(t interface{ Cleanup(func()) }, options Options) *Registry {
 	r := &Registry{options: options, blobs: map[string][]byte{}, stored: map[string]manifest{}}
 	server := httptest.NewServer(r)
 	t.Cleanup(server.Close)
