@@ -26,6 +26,8 @@ type commands struct {
 	Validate    validateCmd    `cmd:"" flags:"@values facts json quiet" help:"Check a site, and report all that is wrong with it."`
 	Test        testCmd        `cmd:"" flags:"json quiet verbose" help:"Test sites on simulated machines."`
 	Get         getCmd         `cmd:"" flags:"@values facts json quiet" help:"Bring the packages that a site uses, and note in tenet.lock what they are."`
+	Package     packageCmd     `cmd:"" flags:"json quiet" help:"Make one archive of a component or a collection, once it is checked and tested."`
+	Push        pushCmd        `cmd:"" flags:"json quiet" help:"Put a package into a registry, and sign it."`
 	Fmt         fmtCmd         `cmd:"" flags:"json quiet" help:"Rewrite state files in the canonical layout."`
 	Compile     compileCmd     `cmd:"" flags:"@selection @values facts json" help:"Print what a site compiles to, in the order in which it runs."`
 	Graph       graphCmd       `cmd:"" flags:"@selection @values facts json" help:"Draw the graph of a site."`
@@ -47,8 +49,6 @@ type commands struct {
 	Retry       retryCmd       `cmd:"" flags:"@records" help:"Have what a watch or an agent has given up tried again, here or on hosts."`
 	Forget      forgetCmd      `cmd:"" flags:"@records" help:"Let go of what a site has created, and of what a handler is owed."`
 	Clean       cleanCmd       `cmd:"" flags:"@records" help:"Remove records of former runs."`
-	Package     packageCmd     `cmd:"" flags:"json quiet" help:"Make one archive of a component or a collection, once it is checked and tested."`
-	Push        pushCmd        `cmd:"" flags:"json quiet" help:"Push a package to a registry, and sign it."`
 	Runner      runnerCmd      `cmd:"" flags:"json" help:"Build what acts on hosts."`
 	Server      serverCmd      `cmd:"" flags:"json" help:"Run a server: it holds what hosts are to be, and agents fetch it."`
 	Agent       agentCmd       `cmd:"" flags:"json" help:"Let a server keep this machine as it is to be."`

@@ -23,7 +23,6 @@ type pushCmd struct {
 	Sign        string `help:"Sign it by the SSH key in this file: a private one, or a public one whose other half an agent has." placeholder:"KEY"`
 	Description string `help:"What people who browse the registry read (default: the first line of the comment at its head)." placeholder:"TEXT"`
 	Overwrite   bool   `help:"Replace a version that exists with other contents."`
-	PlainHTTP   bool   `name:"plain-http" help:"Ask the registry without encryption. Those of this machine are asked so anyway."`
 }
 
 // Help says more than the list of commands has room for.
@@ -58,7 +57,7 @@ func (cmd *pushCmd) Run(ctx runContext, s *client) error {
 			return failure(err)
 		}
 	}
-	registry := s.registries(cmd.PlainHTTP)
+	registry := s.registries()
 	pushed, existed, err := registry.Push(ctx, ref, f, oci.PushOptions{Title: path.Base(ref.Repository), Description: description, Overwrite: cmd.Overwrite})
 	if err != nil {
 		return failure(err)

@@ -80,7 +80,7 @@ func explainAnswer(tell teller, ref Reference, answer *errcode.ErrorResponse) er
 func explainConnection(tell teller, ref Reference, lost *url.Error) error {
 	hint := "look at the name of the registry and at the network"
 	if strings.Contains(lost.Err.Error(), "server gave HTTP response to HTTPS client") {
-		hint = "only registries of this machine are asked without encryption; --plain-http does so for others"
+		hint = "it has no encryption: have it speak HTTPS; only registries of this machine are asked without"
 	}
 	return tell("unreachable", hint, "the registry %s cannot be asked: %v", ref.Registry, lost.Err)
 }
