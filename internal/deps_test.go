@@ -151,7 +151,7 @@ var imports = []struct {
 	{"runtime/source/margo/rc2", []string{"internal/plainjson", "lang/diag", "lang/document"}, nil},
 	{"runtime/source/margo/managertest", []string{"runtime/source/margo/rc2"}, nil},
 	{"runtime/source/margo/compose", []string{"internal/atomicfile", "lang/diag", "packages/oci", "runtime/source/margo", "runtime/source/margo/rc2", "states"}, []string{"lang", "modules", "packages/oci/registrytest", "runtime/host", "stdlib"}},
-	{"runtime/source/margo", []string{"internal/atomicfile", "internal/plainjson", "lang/diag", "runtime/source/margo/rc2"}, []string{"runtime/source/margo/managertest"}},
+	{"runtime/source/margo", []string{"internal/atomicfile", "internal/plainjson", "lang/diag", "lang/site", "runtime/source", "runtime/source/margo/rc2"}, []string{"runtime/source/margo/managertest"}},
 	// What runs do, as a collector is told of it.
 	{"runtime/otlp", []string{"internal/telemetry", "runtime/fault", "states"}, []string{"*"}},
 	// What comes around again, of whatever is done.

@@ -24,7 +24,7 @@ type followFlags struct {
 	TokenFile  string   `help:"With git::https://…: file whose first line is a token or password." placeholder:"FILE"`
 	SSHKey     string   `help:"With git::ssh://…: private key." placeholder:"FILE"`
 	KnownHosts string   `help:"With git::ssh://…: keys of hosts." placeholder:"FILE"`
-	Downtime   []string `sep:"none" help:"With git::…: time in which the repository is not asked, and nothing counts as failed." placeholder:"FROM/TO"`
+	Downtime   []string `sep:"none" help:"With git::… and margo+https://…: time in which the repository or the manager is not asked, and nothing counts as failed." placeholder:"FROM/TO"`
 	Report     string   `help:"With git::…: program that gets what became of a revision, as JSON, at each transition." placeholder:"PROGRAM"`
 }
 
@@ -33,9 +33,12 @@ func (cmd *watchCmd) isFollowed() bool { return strings.HasPrefix(cmd.Site, git.
 
 // check refuses flags that do not fit together.
 func (f *followFlags) check(cmd *watchCmd) error {
-	given := f.Signers + f.TokenFile + f.SSHKey + f.KnownHosts + f.Report + strings.Join(f.Downtime, "")
-	if !cmd.isFollowed() && given != "" {
-		return usage("the site is git::https://HOST/REPOSITORY//DIR?ref=BRANCH", "--signers, --token-file, --ssh-key, --known-hosts, --downtime and --report are for a repository that is followed")
+	given := f.Signers + f.TokenFile + f.SSHKey + f.KnownHosts + f.Report
+	switch {
+	case !cmd.isFollowed() && given != "":
+		return usage("the site is git::https://HOST/REPOSITORY//DIR?ref=BRANCH", "--signers, --token-file, --ssh-key, --known-hosts and --report are for a repository that is followed")
+	case !cmd.isFollowed() && !cmd.isDevice() && len(f.Downtime) > 0:
+		return usage("the site is git::URL, or margo+https://HOST", "--downtime is for what is followed")
 	}
 	_, err := f.downtimes()
 	return err

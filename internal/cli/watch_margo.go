@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -13,45 +14,13 @@ import (
 
 	"github.com/tenetcm/tenet/internal/atomicfile"
 	"github.com/tenetcm/tenet/internal/ui"
+	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/packages/oci"
 	"github.com/tenetcm/tenet/runtime/journal"
 	"github.com/tenetcm/tenet/runtime/source/margo"
 	"github.com/tenetcm/tenet/runtime/source/margo/compose"
 	"github.com/tenetcm/tenet/runtime/source/margo/rc2"
 )
-
-// margoFlags are for a device of a fleet manager of Margo.
-type margoFlags struct {
-	Margo      string `help:"With margo+https://…: folder that says who the device is: cert.pem, key.pem, bundle.pem and capabilities.yaml." default:"/etc/tenet/margo" placeholder:"DIR"`
-	Compose    string `help:"With margo+https://…: the program that has Compose's commands: \"docker compose\", \"podman compose\", podman-compose." default:"docker compose" placeholder:"PROGRAM"`
-	Workloads  string `help:"With margo+https://…: folder in which each component of a deployment has its own." default:"/var/lib/margo" placeholder:"DIR"`
-	Poll       *span  `help:"With git::… and margo+https://…: time between two looks (default: 5m, and 1m)." placeholder:"DURATION"`
-	Unregister bool   `help:"With margo+https://…: take the device away from the manager, and end. What runs stays."`
-}
-
-const margoScheme = "margo+"
-
-// isDevice tells whether a manager says what is wanted.
-func (cmd *watchCmd) isDevice() bool { return strings.HasPrefix(cmd.Site, margoScheme) }
-
-// check refuses flags that do not fit together.
-func (f *margoFlags) check(cmd *watchCmd) error {
-	switch {
-	case !cmd.isDevice() && f.Unregister:
-		return usage("the site is margo+https://HOST", "--unregister is for a device of Margo")
-	case !cmd.isDevice() && !cmd.isFollowed() && f.Poll != nil:
-		return usage("the site is git::URL, or margo+https://HOST", "--poll is for what is followed")
-	case f.Poll != nil && *f.Poll <= 0:
-		return usage("", "--poll is a time above zero")
-	case !cmd.isDevice():
-		return nil
-	case cmd.PlanOnly:
-		return usage("leave it out", "a device of Margo is told what to apply: there is no --plan-only")
-	case cmd.Prune:
-		return usage("leave it out", "a device of Margo removes what its manager names no more: there is no --prune")
-	}
-	return nil
-}
 
 // deviceWatch is a watch of which a manager says what is wanted: it makes a site of that.
 type deviceWatch struct {
@@ -64,6 +33,9 @@ type deviceWatch struct {
 	progress *compose.Progress
 	tell     func(margo.Progress) error // while the device has something applied
 	failed   error                      // of what was told
+	// described is the file of capabilities as it was read last, and complaint what was wrong with it.
+	described []byte
+	complaint string
 }
 
 // device is the loop of a device.
@@ -109,12 +81,11 @@ func (d *deviceWatch) openDevice() error {
 	if err := os.MkdirAll(filepath.Join(d.dir, "site"), 0o700); err != nil {
 		return err
 	}
-	name := filepath.Join(cmd.Margo, "capabilities.yaml")
-	data, err := os.ReadFile(name)
+	capabilities, err := d.capabilities()
 	if err != nil {
 		return err
 	}
-	capabilities, err := rc2.ReadCapabilities(name, data)
+	downtimes, err := cmd.downtimes()
 	if err != nil {
 		return err
 	}
@@ -122,6 +93,7 @@ func (d *deviceWatch) openDevice() error {
 	d.packages = &compose.Store{Dir: filepath.Join(d.dir, "packages"), Client: &oci.Client{CredentialFiles: oci.CredentialFiles(d.getenv)}}
 	c := margo.Config{
 		Manager: cmd.Site, Folder: d.dir, Capabilities: capabilities, Applier: d, Judge: compose.Judge, Tell: d.show,
+		Windows: windowsOf(cmd.PollWindow), Downtimes: downtimes,
 		Files: margo.Files{Certificate: filepath.Join(cmd.Margo, "cert.pem"), Key: filepath.Join(cmd.Margo, "key.pem"), Bundle: filepath.Join(cmd.Margo, "bundle.pem")},
 	}
 	if cmd.Poll != nil {
@@ -129,6 +101,37 @@ func (d *deviceWatch) openDevice() error {
 	}
 	d.device, err = margo.Open(c)
 	return err
+}
+
+// capabilities reads what the device has; nil: what it had the last time.
+func (d *deviceWatch) capabilities() (*rc2.Capabilities, error) {
+	name := filepath.Join(d.cmd.Margo, "capabilities.yaml")
+	data, err := os.ReadFile(name)
+	if err != nil {
+		return nil, &diag.HintError{Err: err, Hint: "the folder that --margo names says who the device is, and what it has: see docs/margo.md"}
+	}
+	if bytes.Equal(data, d.described) {
+		return nil, nil
+	}
+	d.described = data
+	return rc2.ReadCapabilities(name, data)
+}
+
+// describe has the manager told where capabilities have changed. A file that is wrong changes nothing.
+func (d *deviceWatch) describe() error {
+	c, err := d.capabilities()
+	if err != nil {
+		if d.complaint != err.Error() { // the same again is no news
+			d.complaint = err.Error()
+			d.show(margo.Tell{Kind: margo.Trouble, Text: "the capabilities of the device: " + err.Error(), Hint: diag.HintOf(err)})
+		}
+		return nil
+	}
+	d.complaint = ""
+	if c == nil {
+		return nil
+	}
+	return d.device.Describe(c)
 }
 
 // prepare makes the site that was, or an empty one: it is looked after also while the manager is away.
@@ -158,7 +161,10 @@ func (d *deviceWatch) write(text []byte) error {
 // run has the device do what is due, and looks after the site in between.
 func (d *deviceWatch) run(ctx context.Context, now <-chan struct{}) error {
 	for n := 1; ; n++ {
-		err := d.device.Turn(ctx)
+		err := d.describe()
+		if err == nil {
+			err = d.device.Turn(ctx)
+		}
 		if next := d.loop.Next(); err == nil && !next.IsZero() && time.Until(next) <= 0 {
 			err = d.turnSite(ctx)
 		}

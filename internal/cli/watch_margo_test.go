@@ -4,6 +4,7 @@ import (
 	"archive/tar"
 	"bytes"
 	"compress/gzip"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -278,10 +279,39 @@ func TestWatchOfMargoUnregisters(t *testing.T) {
 	if b.manager.Capabilities("device-1") == nil {
 		t.Fatal("the manager has no capabilities")
 	}
+	b.write("identity/capabilities.yaml", strings.Replace(b.read("identity/capabilities.yaml"), "Acme", "Other", 1))
+	if err := b.watch(1); err != nil || !strings.Contains(string(b.manager.Capabilities("device-1")), "Other") {
+		t.Errorf("%v, the manager has %s", err, b.manager.Capabilities("device-1"))
+	}
 	cmd := watchCmd{Yes: true, margoFlags: margoFlags{Margo: filepath.Join(b.dir, "identity"), Compose: "docker compose", Unregister: true}}
 	cmd.Site = b.manager.Address()
 	s := &client{console: console{Environment{Out: &b.out, Err: &b.err}, &Globals{StateDir: filepath.Join(b.dir, "state")}}}
 	if err := cmd.device(t.Context(), s, nil); err != nil || b.manager.Capabilities("device-1") != nil {
 		t.Errorf("%v", err)
+	}
+}
+
+func TestHoursOnTheCommandLine(t *testing.T) {
+	for text, want := range map[string]string{
+		"22:00-04:00":                          `{"hours":"22:00-04:00"}`,
+		"sat,sun 00:00-24:00":                  `{"days":["sat","sun"],"hours":"00:00-24:00"}`,
+		"22:00-04:00 Europe/Berlin":            `{"hours":"22:00-04:00","timezone":"Europe/Berlin"}`,
+		"mon 22:00-04:00 Europe/Berlin":        `{"days":["mon"],"hours":"22:00-04:00","timezone":"Europe/Berlin"}`,
+		"mon":                                  "",
+		"":                                     "",
+		"mon 22:00-04:00 Europe/Berlin please": "",
+		"22:00":                                "",
+	} {
+		var h hours
+		err := h.UnmarshalText([]byte(text))
+		if want == "" {
+			if err == nil {
+				t.Errorf("%q: no error", text)
+			}
+			continue
+		}
+		if got, err2 := json.Marshal(h.Window); err != nil || err2 != nil || string(got) != want {
+			t.Errorf("%q: %s, %v, %v", text, got, err, err2)
+		}
 	}
 }

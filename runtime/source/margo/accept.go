@@ -22,17 +22,20 @@ const (
 // isInOrder tells whether a manifest may follow what was accepted, and tells people where it may not.
 func (t *step) isInOrder(version uint64, digest rc2.Digest) bool {
 	const hint = "the manager may have lost its records, or somebody may stand in for it: ask who runs it"
-	switch {
-	case t.Accepted.Version == 0 || version > t.Accepted.Version:
+	isOlder := version < t.Accepted.Version
+	if !isOlder && (version > t.Accepted.Version || digest == t.Accepted.Digest) {
+		t.Offence = Mark{}
 		return true
-	case version < t.Accepted.Version:
-		t.tell(Security, hint, "the manager offers version %d of the manifest, and %d was accepted: it is refused", version, t.Accepted.Version)
-		return false
-	case digest != t.Accepted.Digest:
-		t.tell(Security, hint, "the manager offers version %d of the manifest with other content than was accepted: it is refused", version)
-		return false
 	}
-	return true
+	if offence := (Mark{version, digest}); t.Offence != offence { // a manager offers the same each minute
+		t.Offence = offence
+		if isOlder {
+			t.tell(Security, hint, "the manager offers version %d of the manifest, and %d was accepted: it is refused", version, t.Accepted.Version)
+		} else {
+			t.tell(Security, hint, "the manager offers version %d of the manifest with other content than was accepted: it is refused", version)
+		}
+	}
+	return false
 }
 
 // offer decides on a manifest whose documents nobody has seen yet.
@@ -42,6 +45,7 @@ func (t *step) offer(m Offered) {
 		return
 	}
 	if m.Manifest.Version == t.Accepted.Version {
+		t.Trouble = ""
 		if t.isSettled() {
 			t.sync()
 			return
@@ -65,7 +69,7 @@ func (t *step) accept(m Verified) {
 	if m.Manifest.Version != t.Accepted.Version {
 		t.Retry = Turn{}
 	}
-	t.Accepted = Mark{m.Manifest.Version, m.Digest}
+	t.Accepted, t.Trouble = Mark{m.Manifest.Version, m.Digest}, ""
 	wanted := map[string]bool{}
 	for _, ref := range m.Manifest.Deployments {
 		wanted[ref.ID] = true
@@ -233,6 +237,9 @@ func (t *step) sync() {
 func (r Rules) Next(s State, now time.Time) time.Time {
 	if s.Retired {
 		return now.Add(24 * time.Hour)
+	}
+	if !r.isInContact(now) {
+		return now.Add(time.Minute) // windows begin and end with minutes
 	}
 	next := s.Poll.next()
 	earlier := func(t Turn) {

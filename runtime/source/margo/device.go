@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/tenetcm/tenet/lang/diag"
+	"github.com/tenetcm/tenet/lang/site"
+	"github.com/tenetcm/tenet/runtime/source"
 	"github.com/tenetcm/tenet/runtime/source/margo/rc2"
 )
 
@@ -17,10 +19,13 @@ type Config struct {
 	Folder       string // of its records
 	Capabilities *rc2.Capabilities
 	Interval     time.Duration // 0: DefaultInterval
-	Applier      Applier
-	Judge        func(rc2.Deployment) *rc2.Error
-	Tell         func(Tell) // nil: nobody
-	Now          func() time.Time
+	// Windows and Downtimes say when the manager is asked: see Rules.
+	Windows   []site.Window
+	Downtimes []source.Downtime
+	Applier   Applier
+	Judge     func(rc2.Deployment) *rc2.Error
+	Tell      func(Tell) // nil: nobody
+	Now       func() time.Time
 }
 
 // Applier makes the host as it is wanted. It tells where each component stands, as that changes; what it does not tell of stays as it
@@ -60,18 +65,25 @@ func Open(c Config) (*Device, error) {
 	if err != nil {
 		return nil, err
 	}
-	encoded, err := c.Capabilities.Encode()
-	if err != nil {
+	d := &Device{config: c, client: client, folder: folder(c.Folder), rules: Rules{Interval: c.Interval, Windows: c.Windows, Downtimes: c.Downtimes, Judge: c.Judge}}
+	if err := d.Describe(c.Capabilities); err != nil {
 		return nil, err
 	}
-	d := &Device{config: c, client: client, folder: folder(c.Folder), rules: Rules{
-		Device: c.Capabilities.Device, Capabilities: c.Capabilities, Description: rc2.DigestOf(encoded), Interval: c.Interval, Judge: c.Judge,
-	}}
 	if err := d.folder.make(); err != nil {
 		return nil, err
 	}
 	d.state, err = d.folder.load()
 	return d, err
+}
+
+// Describe says what the device has from now on: the manager is told by the next Turn.
+func (d *Device) Describe(c *rc2.Capabilities) error {
+	encoded, err := c.Encode()
+	if err != nil {
+		return err
+	}
+	d.rules.Device, d.rules.Capabilities, d.rules.Description = c.Device, c, rc2.DigestOf(encoded)
+	return nil
 }
 
 // State gives where the device stands.

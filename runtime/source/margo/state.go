@@ -31,6 +31,9 @@ type State struct {
 	Description Turn `json:"-"` // of the capabilities, where they were not taken
 	Poll        Turn `json:"-"`
 	Retry       Turn `json:"-"` // of what is accepted and has failed
+	// What people were told last of the manager: the same again is no news.
+	Trouble string `json:"-"`
+	Offence Mark   `json:"-"`
 }
 
 // Mark is a version of a manifest and the digest of its bytes.

@@ -3,10 +3,13 @@ package margo
 import (
 	"cmp"
 	"fmt"
+	"hash/fnv"
 	"maps"
 	"slices"
 	"time"
 
+	"github.com/tenetcm/tenet/lang/site"
+	"github.com/tenetcm/tenet/runtime/source"
 	"github.com/tenetcm/tenet/runtime/source/margo/rc2"
 )
 
@@ -16,6 +19,9 @@ type Rules struct {
 	Capabilities *rc2.Capabilities
 	Description  rc2.Digest // of the capabilities, as they are sent
 	Interval     time.Duration
+	// Windows are when the manager may be asked and told something; none: always. In a Downtime it is not, whatever they say.
+	Windows   []site.Window
+	Downtimes []source.Downtime
 	// Judge tells what a deployment lacks before anything is made of it; nil: nothing.
 	Judge func(rc2.Deployment) *rc2.Error
 }
@@ -38,7 +44,7 @@ func (r Rules) Step(s State, now time.Time, m Message) (State, []Action) {
 		t.start(m)
 	case Passed:
 	case Unchanged:
-		t.Poll = t.rest()
+		t.Poll, t.Trouble, t.Offence = t.rest(), "", Mark{}
 	case Offered:
 		t.offer(m)
 	case Verified:
@@ -78,8 +84,19 @@ func (t *step) tell(kind Kind, hint, format string, args ...any) {
 	t.do(Tell{kind, fmt.Sprintf(format, args...), hint})
 }
 
-// rest is the time until the manager is asked again.
-func (t *step) rest() Turn { return Turn{Since: t.now, Wait: t.Interval} }
+// isInContact tells whether the manager may be asked now. Where it may not, nothing is tried, and so nothing fails.
+func (r Rules) isInContact(now time.Time) bool {
+	isDown := slices.ContainsFunc(r.Downtimes, func(d source.Downtime) bool { return !now.Before(d.From) && now.Before(d.To) })
+	return !isDown && (len(r.Windows) == 0 || site.Schedule{r.Windows}.IsOpen(now))
+}
+
+// rest is the time until the manager is asked again: a little less than the interval, for each device by another bit, so that those
+// which were started at once do not ask at once for ever.
+func (t *step) rest() Turn {
+	sum := fnv.New32a()
+	fmt.Fprintf(sum, "%s %d", t.Client, t.now.UnixNano())
+	return Turn{Since: t.now, Wait: t.Interval - t.Interval/10*time.Duration(sum.Sum32()%1000)/1000}
+}
 
 // start takes up what was left. Versions are counted for one client: another one begins anew, and the workloads stay until it has a manifest.
 func (t *step) start(m Started) {
@@ -100,7 +117,7 @@ func (t *step) start(m Started) {
 // due adds what the time has come for: what there is to tell comes before what there is to do, so that a manager learns of a change
 // before it begins.
 func (t *step) due(m Message) {
-	if t.Retired {
+	if t.Retired || !t.isInContact(t.now) {
 		return
 	}
 	var due []Action
@@ -125,7 +142,8 @@ func (t *step) poll(f Failure) {
 	if t.retire(f) {
 		return
 	}
-	if t.Poll.Failures == 1 { // the same again is no news
+	if t.Trouble != f.Reason {
+		t.Trouble = f.Reason
 		t.tell(Trouble, f.Hint, "the manifest cannot be taken over, and the workloads stay as they are: %s", f.Reason)
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tenetcm/tenet/lang/site"
+	"github.com/tenetcm/tenet/runtime/source"
 	"github.com/tenetcm/tenet/runtime/source/margo"
 	"github.com/tenetcm/tenet/runtime/source/margo/rc2"
 )
@@ -52,5 +54,35 @@ func TestWeekWithoutTheManager(t *testing.T) {
 	}
 	if len(s.Outbox) != 1 || s.Outbox["a"].Status.Overall.State != rc2.Installed || s.Outbox["a"].Status.Adopted != 7 {
 		t.Errorf("kept is %+v", s.Outbox)
+	}
+}
+
+// Outside of its windows, and in a downtime, a device neither asks nor tells, and what it has to tell is kept.
+func TestManagerIsAskedInWindows(t *testing.T) {
+	midnight := time.Date(2026, 11, 28, 0, 0, 0, 0, time.UTC)
+	evening, err := site.ParseWindow(nil, "20:00-06:00", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rules := margo.Rules{
+		Device: "device-1", Interval: time.Minute, Windows: []site.Window{evening},
+		Downtimes: []source.Downtime{{From: midnight.Add(22 * time.Hour), To: midnight.Add(23 * time.Hour)}},
+	}
+	asked := map[int]bool{}
+	s := margo.State{}
+	for now := midnight; now.Before(midnight.Add(24 * time.Hour)); now = now.Add(10 * time.Minute) {
+		next, actions := rules.Step(s, now, margo.Passed{})
+		for _, a := range actions {
+			if _, ok := a.(margo.Ask); ok {
+				asked[now.Hour()] = true
+				next, _ = rules.Step(next, now, margo.Unchanged{})
+			}
+		}
+		s = next
+	}
+	for hour := range 24 {
+		if want := (hour >= 20 || hour < 6) && hour != 22; asked[hour] != want {
+			t.Errorf("at %d: %t", hour, asked[hour])
+		}
 	}
 }
