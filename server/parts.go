@@ -18,6 +18,7 @@ import (
 	"github.com/tenetcm/tenet/server/deploy"
 	"github.com/tenetcm/tenet/server/enroll"
 	"github.com/tenetcm/tenet/server/evaluate"
+	"github.com/tenetcm/tenet/server/follow"
 	"github.com/tenetcm/tenet/server/sessions"
 	"github.com/tenetcm/tenet/server/store"
 	"github.com/tenetcm/tenet/server/update"
@@ -100,6 +101,7 @@ func (s *Server) openDeployments(context.Context) error {
 		Evaluate: &s.evaluations, Keys: s.Keys, Program: s.Version, IsFull: s.isFull,
 		Published: s.deploymentChanged, ClusterChanged: s.clusterChanged,
 	})
+	s.Sources = follow.New(follow.Options{Store: s.Store, Dir: s.Dir, Credentials: s.GitCredentials, Deployments: s.Deployments})
 	hosts, view := hostList{s.Store}, sessionView{s.Sessions}
 	s.Updates = update.New(update.Options{
 		Store: s.Store, Contents: s.Contents, Chain: s.Authority.Chain, Want: s.Sessions.Want, IsFull: s.isFull,
@@ -160,7 +162,7 @@ func (s *Server) openAPI(context.Context) error {
 			return err
 		}
 	}
-	s.api = api.New(api.Options{People: s.People, Identity: provider, Hosts: s.Hosts, Authority: s.Authority, Deployments: s.Deployments, Updates: s.Updates, Sessions: s.Sessions, Broker: s.brokerReached, IsCluster: len(s.Brokers) > 0, Metrics: s.metrics, Version: s.Version, CursorKey: key, Standby: s.isStandby,
+	s.api = api.New(api.Options{People: s.People, Identity: provider, Hosts: s.Hosts, Authority: s.Authority, Deployments: s.Deployments, Sources: s.Sources, Updates: s.Updates, Sessions: s.Sessions, Broker: s.brokerReached, IsCluster: len(s.Brokers) > 0, Metrics: s.metrics, Version: s.Version, CursorKey: key, Standby: s.isStandby,
 		OnFault: func(id string, err error) { s.Failed(fmt.Errorf("fault %s: %w", id, err)) }})
 	return nil
 }

@@ -28,6 +28,7 @@ import (
 	"github.com/tenetcm/tenet/server/contents"
 	"github.com/tenetcm/tenet/server/deploy"
 	"github.com/tenetcm/tenet/server/enroll"
+	"github.com/tenetcm/tenet/server/follow"
 	"github.com/tenetcm/tenet/server/sessions"
 	"github.com/tenetcm/tenet/server/store"
 	"github.com/tenetcm/tenet/server/update"
@@ -65,6 +66,8 @@ type Config struct {
 	// OTLP is a collector of OpenTelemetry, to which metrics are sent each minute: https://HOST:4318; empty: none. OTLPHeader is sent along.
 	OTLP       string
 	OTLPHeader map[string]string
+	// GitCredentials is a directory with HOST.token, HOST.key and known_hosts, for repositories that are followed; empty: there is none.
+	GitCredentials string
 	// HostQuota is how many bytes a host may tell a day; 0: sessions.DefaultQuota. StoreLimit is how many bytes the database may take; 0: nobody has said.
 	HostQuota, StoreLimit int64
 	Keys                  func() ([]string, error) // of the secrets of sites; nil: there are none
@@ -101,6 +104,7 @@ type Server struct {
 	Sessions    *sessions.Sessions
 	Deployments *deploy.Service
 	Updates     *update.Service
+	Sources     *follow.Service
 	People      *access.Directory
 	Contents    contents.Store
 	Store       *store.Store
@@ -125,7 +129,7 @@ type Server struct {
 // Migrations are the tables of a server. What was released is never changed, and never moved.
 func Migrations() []store.Migration {
 	list := []store.Migration{contents.Migration()}
-	for _, of := range [][]store.Migration{authority.Migrations(), access.Migrations(), enroll.Migrations(), sessions.Migrations(), deploy.Migrations(), {sessions.ProgramMigration()}, update.Migrations(), {deploy.PlanMigration(), sessions.UsageMigration(), deploy.ClusterMigration(), sessions.StreamMigration()}} {
+	for _, of := range [][]store.Migration{authority.Migrations(), access.Migrations(), enroll.Migrations(), sessions.Migrations(), deploy.Migrations(), {sessions.ProgramMigration()}, update.Migrations(), {deploy.PlanMigration(), sessions.UsageMigration(), deploy.ClusterMigration(), sessions.StreamMigration(), follow.Migration()}} {
 		list = append(list, of...)
 	}
 	return list
@@ -302,7 +306,7 @@ func (s *Server) Serve(ctx context.Context, told func(Ready)) error {
 		}
 	})
 	loops := []func(){
-		func() { s.Sessions.Run(ctx) }, func() { s.maintain(ctx) }, func() { s.Deployments.Run(ctx, s.Failed) }, func() { s.Updates.Run(ctx, s.Failed) },
+		func() { s.Sessions.Run(ctx) }, func() { s.maintain(ctx) }, func() { s.Deployments.Run(ctx, s.Failed) }, func() { s.Updates.Run(ctx, s.Failed) }, func() { s.Sources.Run(ctx, s.Failed) },
 	}
 	if s.OTLP != "" {
 		loops = append(loops, func() { s.export(ctx) })

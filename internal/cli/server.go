@@ -20,6 +20,7 @@ type serverCmd struct {
 	Unit    serverUnitCmd    `cmd:"" help:"Print a unit of systemd that runs a server with the same flags."`
 	Config  serverBrokerCmd  `cmd:"" name:"broker-config" help:"Make what a cluster of NATS needs so that agents connect to it."`
 	Recover serverRecoverCmd `cmd:"" help:"Replace all keys of a server that does not run, by its recovery key."`
+	Source  serverSourceCmd  `cmd:"" help:"Have the server follow sources of sites: repositories of Git, and folders of its machine."`
 	Resume  serverResumeCmd  `cmd:"" help:"Have a restored server deliver again."`
 }
 
@@ -49,6 +50,7 @@ type serverFlags struct {
 	ClientID string   `name:"oidc-client" help:"What the server is called there." placeholder:"ID"`
 	Secret   string   `name:"oidc-secret-file" help:"The secret that it has there is in this file." placeholder:"FILE"`
 	Identity []string `name:"site-identity" help:"Open secrets of sites with the private key in this file." placeholder:"FILE" sep:"none"`
+	Git      string   `name:"git-credentials" help:"Directory with HOST.token, HOST.key and known_hosts, for repositories of these hosts that are followed." placeholder:"DIR"`
 	OTLP     string   `name:"otlp" help:"Send metrics to this collector of OpenTelemetry each minute, with the headers of OTEL_EXPORTER_OTLP_HEADERS; \"env\": to that of OTEL_EXPORTER_OTLP_ENDPOINT." placeholder:"URL"`
 }
 
@@ -70,7 +72,7 @@ func (cmd *serverRunCmd) Run(ctx runContext, s *client) error {
 		return failure(err)
 	}
 	c := ServerConfig{Dir: cmd.Dir, Listen: cmd.Listen, Agents: cmd.Agents, Standby: cmd.Standby, Store: cmd.Store, Names: cmd.Name, Brokers: cmd.Broker, BrokerCredentials: cmd.Creds, BrokerCA: cmd.BrokerCA, CertificateFile: cmd.TLSCert, KeyFile: cmd.TLSKey,
-		AuditHeads: cmd.Heads, Issuer: cmd.Issuer, ClientID: cmd.ClientID, ClientKey: cmd.Secret, Hook: cmd.Hook, Identities: cmd.Identity, Demo: cmd.Demo, HostQuota: cmd.Quota << 20, StoreLimit: cmd.Limit << 30, OTLP: collector, OTLPHeader: header, Evaluator: []string{self, evaluate.Argument}, ShowRecovery: s.showRecovery}
+		AuditHeads: cmd.Heads, Issuer: cmd.Issuer, ClientID: cmd.ClientID, ClientKey: cmd.Secret, Hook: cmd.Hook, Identities: cmd.Identity, Demo: cmd.Demo, GitCredentials: cmd.Git, HostQuota: cmd.Quota << 20, StoreLimit: cmd.Limit << 30, OTLP: collector, OTLPHeader: header, Evaluator: []string{self, evaluate.Argument}, ShowRecovery: s.showRecovery}
 	if cmd.Demo > 0 {
 		dir, err := os.MkdirTemp("", "tenet-demo-")
 		if err != nil {

@@ -48,8 +48,9 @@ type ServerConfig struct {
 	Evaluator                           []string // the program that answers Evaluate, with its arguments
 	OTLP                                string   // a collector of OpenTelemetry
 	OTLPHeader                          map[string]string
-	HostQuota                           int64 // how many bytes a host may tell a day
-	StoreLimit                          int64 // how many bytes the database may take; 0: nobody has said
+	GitCredentials                      string // a directory: see serverFlags
+	HostQuota                           int64  // how many bytes a host may tell a day
+	StoreLimit                          int64  // how many bytes the database may take; 0: nobody has said
 	ShowRecovery                        func(key string) error
 }
 

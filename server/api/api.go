@@ -19,6 +19,7 @@ import (
 	"github.com/tenetcm/tenet/server/authority"
 	"github.com/tenetcm/tenet/server/deploy"
 	"github.com/tenetcm/tenet/server/enroll"
+	"github.com/tenetcm/tenet/server/follow"
 	"github.com/tenetcm/tenet/server/sessions"
 	"github.com/tenetcm/tenet/server/update"
 )
@@ -31,6 +32,7 @@ type Options struct {
 	Hosts    *enroll.Registry // nil: what is about hosts answers that the server is not set up for it
 	// Deployments brings sites to hosts; nil: what is about sites and deployments answers that the server is not set up for it.
 	Deployments *deploy.Service
+	Sources     *follow.Service // nil: none are followed
 	// Updates brings agents to releases of their program; nil: what is about that answers that the server is not set up for it.
 	Updates *update.Service
 	// Authority says whom the hosts trust; nil: what is about that answers that the server is not set up for it.
@@ -102,6 +104,7 @@ func New(o Options) *API {
 	a.registerTrust()
 	a.registerSites()
 	a.registerClusters()
+	a.registerSources()
 	a.registerDeployments()
 	a.registerReleases()
 	a.registerUpdates()

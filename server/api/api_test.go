@@ -147,7 +147,7 @@ func TestDescription(t *testing.T) {
 // Each operation says what it does and what it demands, and has an example of its errors.
 func TestOperationsAreDescribed(t *testing.T) {
 	w := start(t, nil)
-	open := map[string]bool{"login": true, "openapi": true, "health": true,
+	open := map[string]bool{"hint-source": true, "login": true, "openapi": true, "health": true,
 		"begin-identity-browser": true, "return-identity": true, "begin-identity-program": true, "finish-identity-program": true}
 	self := map[string]bool{"show-session": true, "logout": true, "list-own-sessions": true, "end-own-session": true, "set-own-password": true,
 		"list-grants": true, "list-programs": true, "add-program": true, "remove-program": true}

@@ -1,0 +1,215 @@
+package follow
+
+import (
+	"archive/tar"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+
+	"github.com/tenetcm/tenet/internal/sitefiles"
+	"github.com/tenetcm/tenet/lang/diag"
+	"github.com/tenetcm/tenet/packages/git"
+	"github.com/tenetcm/tenet/runtime/source"
+	"github.com/tenetcm/tenet/runtime/source/folder"
+	"github.com/tenetcm/tenet/runtime/source/repository"
+	"github.com/tenetcm/tenet/server/access"
+	"github.com/tenetcm/tenet/server/deploy"
+	"github.com/tenetcm/tenet/server/store"
+)
+
+// follower follows one source.
+type follower struct {
+	service *Service
+	row     *row
+	dir     string // of its own
+	busy    atomic.Bool
+	hinted  atomic.Bool
+	done    chan struct{} // closed when its turn is over
+	follows *source.Follower
+}
+
+// open makes what an address stands for. signers is a file, or empty.
+func (s *Source) open(cache, credentials, signers string) (source.Source, error) {
+	if !strings.HasPrefix(s.Address, git.Prefix) {
+		if !filepath.IsAbs(s.Address) || filepath.Clean(s.Address) != s.Address {
+			return nil, &diag.HintError{Code: ErrInvalid, Message: fmt.Sprintf("%.200q is no address of a source", s.Address), Hint: "write git::https://HOST/REPOSITORY//DIR?ref=BRANCH, or the absolute path of a folder of the server's machine"}
+		}
+		if s.Signers != "" {
+			return nil, &diag.HintError{Code: ErrInvalid, Message: "a folder has no signatures", Hint: "follow a repository"}
+		}
+		return &folder.Source{Dir: s.Address}, nil
+	}
+	ref, err := git.ParseReference(s.Address)
+	if err != nil {
+		return nil, err
+	}
+	at, err := url.Parse(ref.URL)
+	if err != nil {
+		return nil, err
+	}
+	c := &git.Client{Dir: cache, Getenv: os.Getenv}
+	if cache == "" { // only to look at the address
+		c.Dir = "/"
+	}
+	if credentials != "" && at.Hostname() != "" { // those of a host go to no other one
+		for file, to := range map[string]*string{at.Hostname() + ".token": &c.Credentials.TokenFile, at.Hostname() + ".key": &c.Credentials.SSHKey, "known_hosts": &c.Credentials.KnownHosts} {
+			if path := filepath.Join(credentials, file); exists(path) {
+				*to = path
+			}
+		}
+	}
+	from, err := c.Repository(ref.URL)
+	if err != nil {
+		return nil, err
+	}
+	return &repository.Source{Repository: from, Ref: ref.Ref, Dir: ref.Dir, Signers: signers}, nil
+}
+
+// turn looks at the source, if that is due, and deploys what counts and is not deployed.
+func (f *follower) turn(ctx context.Context) {
+	before := *f.row
+	err := f.look(ctx)
+	if ctx.Err() != nil {
+		return
+	}
+	problem := ""
+	if err != nil {
+		problem = diag.Shorten(err.Error())
+	}
+	f.row.Problem = problem
+	if f.follows != nil {
+		f.row.State = f.follows.State()
+	}
+	if before.Problem == problem && before.State == f.row.State && before.Deployment == f.row.Deployment {
+		return
+	}
+	// What is lost here is found again by the next turn.
+	_ = f.service.Store.Write(ctx, func(tx store.Tx) error {
+		list, err := rows(tx)
+		if now := find(list, f.row.Name); err == nil && now != nil && now.At.Equal(f.row.At) { // else it was removed meanwhile
+			err = f.row.save(tx)
+		}
+		return err
+	})
+}
+
+func (f *follower) look(ctx context.Context) error {
+	if f.follows == nil {
+		if err := f.begin(); err != nil {
+			return err
+		}
+	}
+	if f.hinted.Swap(false) {
+		f.follows.Hint()
+	}
+	if _, err := f.follows.Turn(ctx); err != nil {
+		return err
+	}
+	held := f.follows.State().Held
+	if held.IsZero() || f.row.Revision == held.ID {
+		return nil
+	}
+	return f.deploy(ctx, held)
+}
+
+// begin takes the follower up where it was.
+func (f *follower) begin() error {
+	if err := os.MkdirAll(f.dir, 0o700); err != nil {
+		return err
+	}
+	signers := ""
+	if f.row.Signers != "" {
+		signers = filepath.Join(f.dir, "signers")
+		if err := os.WriteFile(signers, []byte(f.row.Signers), 0o600); err != nil {
+			return err
+		}
+	}
+	from, err := f.row.open(filepath.Join(f.service.Dir, "repositories"), f.service.Credentials, signers)
+	if err != nil {
+		return err
+	}
+	f.follows, err = source.Open(source.Config{Source: from, Dir: filepath.Join(f.dir, "followed"), Options: source.Options{Poll: f.row.Poll}, Now: f.service.Clock,
+		Check: func(ctx context.Context, dir string) error {
+			_, err := f.upload(ctx, dir, "")
+			return err
+		}})
+	return err
+}
+
+// caller is who a source is for the rest of the server: it may do nothing but bring its site to its hosts.
+func (f *follower) caller() (*access.Caller, error) {
+	hosts, err := access.ParseSelector(orAll(f.row.Hosts))
+	if err != nil {
+		return nil, err
+	}
+	return &access.Caller{Name: "source/" + f.row.Name, Kind: access.Program, Grants: []access.Grant{
+		{Verb: access.Deploy, Hosts: hosts, Site: f.row.Site}, {Verb: access.Read, Hosts: hosts, Site: f.row.Site}, {Verb: access.Plan, Hosts: hosts, Site: f.row.Site}}}, nil
+}
+
+// upload makes a revision of the site of the files in a folder. One that is wrong is an error.
+func (f *follower) upload(ctx context.Context, dir, message string) (*deploy.Revision, error) {
+	by, err := f.caller()
+	if err != nil {
+		return nil, err
+	}
+	archive, err := pack(dir)
+	if err != nil {
+		return nil, err
+	}
+	return f.service.Deployments.Upload(ctx, by, f.row.Site, archive, message)
+}
+
+// deploy deploys the revision that counts. If the server dies in between, the same is deployed once more.
+func (f *follower) deploy(ctx context.Context, held source.Revision) error {
+	by, err := f.caller()
+	if err != nil {
+		return err
+	}
+	message := fmt.Sprintf("%.12s of %s", strings.TrimPrefix(held.ID, "sha256:"), f.row.Address)
+	r, err := f.upload(ctx, f.follows.Folder(), message)
+	if err != nil {
+		return err
+	}
+	d, err := f.service.Deployments.Create(ctx, by, deploy.Request{Site: f.row.Site, Revision: r.Number, Hosts: f.row.Hosts, Consent: f.row.Consent, Message: message})
+	if err != nil {
+		return err
+	}
+	f.row.Revision, f.row.Deployment = held.ID, d.ID
+	return nil
+}
+
+// pack makes an archive of a folder.
+func pack(dir string) (*bytes.Buffer, error) {
+	var out bytes.Buffer
+	w := tar.NewWriter(&out)
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	err = fs.WalkDir(root.FS(), ".", func(name string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		info, err := e.Info()
+		if err != nil {
+			return err
+		}
+		data, err := fs.ReadFile(root.FS(), name)
+		if err == nil {
+			err = w.WriteHeader(&tar.Header{Name: name, Mode: int64(sitefiles.ModeOf(sitefiles.IsExecutable(info.Mode()))), Size: int64(len(data)), Typeflag: tar.TypeReg})
+		}
+		if err == nil {
+			_, err = w.Write(data)
+		}
+		return err
+	})
+	return &out, errors.Join(err, w.Close())
+}
