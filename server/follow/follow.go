@@ -3,7 +3,6 @@ package follow
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -77,58 +76,6 @@ func New(o Options) *Service {
 		o.Clock = time.Now
 	}
 	return &Service{Options: o, poke: make(chan struct{}, 1), followers: map[string]*follower{}}
-}
-
-// Migration makes the table of sources.
-func Migration() store.Migration {
-	return store.Migration{Name: "sources", SQL: `
-		CREATE TABLE follow_sources (
-			name TEXT NOT NULL PRIMARY KEY,
-			body BYTES NOT NULL
-		) STRICT;`}
-}
-
-// row is a source as the store keeps it.
-type row struct {
-	Source
-	State source.State `json:"state"`
-	// Revision is the one of the source that was deployed last, and Deployment by which.
-	Revision   string `json:"revision,omitempty"`
-	Deployment int64  `json:"deployment,omitempty"`
-	// Problem is why the revision that counts is not deployed.
-	Problem string `json:"problem,omitempty"`
-}
-
-func rows(r store.Reader) (out []*row, err error) {
-	err = r.Query(`SELECT body FROM follow_sources ORDER BY name`, nil, func(of store.Row) error {
-		var body []byte
-		if err := of.Scan(&body); err != nil {
-			return err
-		}
-		one := &row{}
-		if err := json.Unmarshal(body, one); err != nil {
-			return fmt.Errorf("a source is damaged: %w", err)
-		}
-		out = append(out, one)
-		return nil
-	})
-	return out, err
-}
-
-func (r *row) save(tx store.Tx) error {
-	body, err := json.Marshal(r)
-	if err == nil {
-		_, err = tx.Exec(`INSERT INTO follow_sources (name, body) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET body = $2`, r.Name, body)
-	}
-	return err
-}
-
-func find(list []*row, name string) *row {
-	i := slices.IndexFunc(list, func(r *row) bool { return r.Name == name })
-	if i < 0 {
-		return nil
-	}
-	return list[i]
 }
 
 const maxSigners = 1 << 20
