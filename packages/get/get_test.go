@@ -200,7 +200,7 @@ func TestThreePackages(t *testing.T) {
 	if len(changes) > 0 || p.lockText() != before {
 		t.Errorf("without --update: %v", changes)
 	}
-	_, changes, err = p.get(true, true)
+	_, _, err = p.get(true, true)
 	if err == nil || !strings.Contains(err.Error(), "colour") {
 		t.Fatalf("its input has no value: %v", err)
 	}

@@ -54,7 +54,7 @@ func (t *step) offer(m Offered) {
 			return
 		}
 	}
-	t.do(Fetch{m.Manifest, m.Digest})
+	t.do(Fetch(m))
 }
 
 // accept takes over a manifest of which all is verified. From here on nothing older counts.

@@ -32,7 +32,6 @@ type world struct {
 	highest  margo.Mark        // that was ever durable
 	host     map[string]string // "deployment/component": its revision
 	statuses map[string]rc2.Status
-	queue    int
 }
 
 type manifest struct {
