@@ -31,8 +31,6 @@ var imports = []struct {
 	{"lang/diag", nil, nil},
 	// JSON as it is written everywhere.
 	{"internal/plainjson", nil, nil},
-	// Records whose content can be checked.
-	{"internal/sealed", []string{"internal/plainjson"}, nil},
 	// Files of the program itself, replaced in one step.
 	{"internal/atomicfile", nil, nil},
 	// Files of a site, where they were sent to.
@@ -98,7 +96,7 @@ var imports = []struct {
 	{"rules", nil, []string{"internal/rapidtest"}},
 	{"graph", []string{"internal/plainjson", "states", "lang/diag"}, []string{"runtime/host"}},
 	// The journal is the engine's own; files go through the Host there too.
-	{"runtime/journal", []string{"internal/sealed", "lang/site", "internal/plainjson", "lang/diag", "runtime/fault", "states", "runtime/host"}, nil},
+	{"runtime/journal", []string{"lang/site", "internal/plainjson", "lang/diag", "runtime/fault", "states", "runtime/host"}, nil},
 	// A plan is carried about with all that an apply needs, encrypted like secrets.
 	{"runtime/planfile", []string{"internal/plainjson", "states", "graph", "runtime/host", "runtime/journal", "runtime/machine", "lang/diag", "lang/secrets", "lang/site"}, []string{"*"}},
 	{"runtime", []string{"internal/plainjson", "runtime/fault", "states", "graph", "lang/diag", "lang/expr", "rules", "runtime/host", "runtime/journal"}, []string{"*"}},

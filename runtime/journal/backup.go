@@ -15,7 +15,6 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/tenetcm/tenet/internal/sealed"
 	"github.com/tenetcm/tenet/runtime/host"
 	"github.com/tenetcm/tenet/states"
 )
@@ -127,7 +126,7 @@ func (b *Backup) write(former Former, blocks []string) error {
 	var lines []byte
 	for _, block := range blocks {
 		former.Block = block
-		line, err := sealed.Marshal(exact(former))
+		line, err := seal(exact(former))
 		if err != nil {
 			return err
 		}

@@ -3,13 +3,11 @@ package journal
 import (
 	"encoding/json"
 	"os"
-
-	"github.com/tenetcm/tenet/internal/sealed"
 )
 
 // SealObject gives a JSON object as a line with its digest.
 func SealObject(object string) []byte {
-	line, err := sealed.Marshal(json.RawMessage(object))
+	line, err := seal(json.RawMessage(object))
 	if err != nil {
 		panic(err)
 	}
@@ -18,7 +16,7 @@ func SealObject(object string) []byte {
 
 // Seal gives a line that a test has changed the digest that it should have.
 func Seal(line []byte) []byte {
-	return SealObject(string(line[:len(line)-sealed.Length-len("\n")]) + "}")
+	return SealObject(string(line[:len(line)-sumLength-len("\n")]) + "}")
 }
 
 // LockFile is what holds a run's lock.

@@ -6,8 +6,6 @@ import (
 	"io/fs"
 	"path/filepath"
 	"time"
-
-	"github.com/tenetcm/tenet/internal/sealed"
 )
 
 // Hold is why nothing is to be applied for now. Plans, and looking at records, go
@@ -49,7 +47,7 @@ func (f *Folder) Hold(h Hold) error {
 	if h.Since.IsZero() {
 		h.Since = time.Now().UTC()
 	}
-	data, err := sealed.Marshal(h)
+	data, err := seal(h)
 	if err != nil {
 		return err
 	}
@@ -85,7 +83,7 @@ func (f *Folder) Held() (*Hold, error) {
 		return nil, fmt.Errorf("whether applies are on hold cannot be read: %w", err)
 	}
 	var h Hold
-	if err := sealed.Unmarshal(data, &h); err != nil {
+	if err := unseal(data, &h); err != nil {
 		return nil, &damagedError{fmt.Errorf("applies are on hold, but %s cannot be read: %w", f.holdPath(), err)}
 	}
 	if !h.Until.IsZero() && !time.Now().Before(h.Until) {

@@ -14,8 +14,6 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
-
-	"github.com/tenetcm/tenet/internal/sealed"
 )
 
 // LockedError says who applies now.
@@ -220,7 +218,7 @@ func stands(f *os.File, path string) bool {
 func claim(lock *file, h *holder) error {
 	own := ownProcess()
 	h.Process = &own
-	data, err := sealed.Marshal(h)
+	data, err := seal(h)
 	if err != nil {
 		return err
 	}
@@ -270,7 +268,7 @@ func (f *Folder) lastHolder() holder {
 func readHolder(lock *os.File) (h holder) {
 	data, err := io.ReadAll(io.NewSectionReader(lock, 0, 1<<16))
 	line, _, _ := bytes.Cut(data, []byte("\n")) // behind it may be the end of a longer one before
-	if err != nil || sealed.Unmarshal(line, &h) != nil {
+	if err != nil || unseal(line, &h) != nil {
 		return holder{}
 	}
 	return h

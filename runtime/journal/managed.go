@@ -12,7 +12,6 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/tenetcm/tenet/internal/sealed"
 	"github.com/tenetcm/tenet/states"
 )
 
@@ -130,7 +129,7 @@ func (m *Managed) readIndex() error {
 		return fmt.Errorf("what sites have created cannot be read: %w", err)
 	}
 	var index managedIndex
-	if sealed.Unmarshal(data, &index) == nil && index.Format != "" { // else it is torn, or was never written
+	if unseal(data, &index) == nil && index.Format != "" { // else it is torn, or was never written
 		if err := knownManaged(index.Format, ManagedFormat); err != nil {
 			return err
 		}
@@ -298,7 +297,7 @@ func (m *Managed) write() error {
 		s.Last, s.Size = m.run, m.folder.eventsSize(m.run)
 		m.index.Sites[m.site] = s
 	}
-	data, err := sealed.Marshal(m.index)
+	data, err := seal(m.index)
 	if err != nil {
 		return err
 	}

@@ -15,8 +15,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-
-	"github.com/tenetcm/tenet/internal/sealed"
 )
 
 // holdingPath is the file of what a site holds.
@@ -85,9 +83,9 @@ func (f *Folder) writeHolding(h *Holding) error {
 	if slices.ContainsFunc(h.Entries(), func(c *Created) bool { return c.Cluster != "" }) {
 		header.Format = ClusterFormat
 	}
-	data, err := sealed.Marshal(header)
+	data, err := seal(header)
 	for _, c := range h.Entries() {
-		line, wrong := sealed.Marshal(c)
+		line, wrong := seal(c)
 		data, err = append(data, line...), Join(err, wrong)
 	}
 	if err != nil {

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tenetcm/tenet/internal/sealed"
 	"github.com/tenetcm/tenet/runtime/host"
 	"github.com/tenetcm/tenet/states"
 )
@@ -79,8 +78,8 @@ func TestManifestOfFormat2(t *testing.T) {
 	text := []byte(manifestFormatOfState2 + "\ndirectory - \".\"\n")
 	sum := sha256.Sum256(text)
 	digest := hex.EncodeToString(sum[:])
-	header, err := sealed.Marshal(managedHeader{Format: ManagedFormat, Site: "shop"})
-	entry, wrong := sealed.Marshal(&Created{Type: "tree", Key: "/t", Address: "tree.t", Run: "00000001-abcdef", Values: map[string]any{"path": "/t"}, Made: digest})
+	header, err := seal(managedHeader{Format: ManagedFormat, Site: "shop"})
+	entry, wrong := seal(&Created{Type: "tree", Key: "/t", Address: "tree.t", Run: "00000001-abcdef", Values: map[string]any{"path": "/t"}, Made: digest})
 	err = errors.Join(err, wrong)
 	for name, data := range map[string][]byte{
 		"format": []byte("tenet.state/2\n"), "made/" + digest: text, "managed/shop.jsonl": append(header, entry...),

@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/tenetcm/tenet/internal/sealed"
 	"github.com/tenetcm/tenet/lang/site"
 )
 
@@ -45,7 +44,7 @@ func (f *Folder) Membership() (*Membership, error) {
 	}
 	var m Membership
 	if err == nil {
-		err = sealed.Unmarshal(data, &m)
+		err = unseal(data, &m)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("of which cluster this machine is a member cannot be read from %s: %w", f.membershipPath(), err)
@@ -68,7 +67,7 @@ func (f *Folder) Join(m Membership) (was *Membership, err error) {
 		case m.Since.IsZero():
 			m.Since = time.Now().UTC()
 		}
-		data, err := sealed.Marshal(m)
+		data, err := seal(m)
 		if err != nil {
 			return nil, err
 		}

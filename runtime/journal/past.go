@@ -13,7 +13,6 @@ import (
 	"slices"
 	"syscall"
 
-	"github.com/tenetcm/tenet/internal/sealed"
 	"github.com/tenetcm/tenet/states"
 )
 
@@ -79,7 +78,7 @@ func (f *Folder) readLedger() (*Ledger, error) {
 		return nil, fmt.Errorf("the state folder cannot be read: %w", err)
 	}
 	var found Ledger
-	if sealed.Unmarshal(data, &found) != nil {
+	if unseal(data, &found) != nil {
 		return l, nil
 	}
 	if found.Format != LedgerFormat {
@@ -92,7 +91,7 @@ func (f *Folder) readLedger() (*Ledger, error) {
 
 // writeLedger puts the Ledger into owed.json.
 func (f *Folder) writeLedger(l *Ledger, durable bool) error {
-	data, err := sealed.Marshal(l)
+	data, err := seal(l)
 	if err != nil {
 		return err
 	}

@@ -11,7 +11,6 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/tenetcm/tenet/internal/sealed"
 	"github.com/tenetcm/tenet/states"
 )
 
@@ -108,7 +107,7 @@ func (r *Run) Result(result Result) error {
 			return r.failed
 		}
 	}
-	line, err := sealed.Marshal(result)
+	line, err := seal(result)
 	if err == nil {
 		_, err = r.results.Write(line)
 	}

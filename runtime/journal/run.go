@@ -13,7 +13,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/tenetcm/tenet/internal/sealed"
 	"github.com/tenetcm/tenet/runtime/fault"
 	"github.com/tenetcm/tenet/states"
 )
@@ -221,7 +220,7 @@ func (r *Run) Append(e states.Event) error {
 	}
 	if r.failed == nil {
 		var line []byte
-		if line, r.failed = sealed.Marshal(&e); r.failed == nil {
+		if line, r.failed = seal(&e); r.failed == nil {
 			_, r.failed = r.out.Write(line)
 		}
 		if r.failed == nil {

@@ -3,14 +3,85 @@ package journal
 import (
 	"bytes"
 	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"hash"
 	"io"
+	"strings"
 
-	"github.com/tenetcm/tenet/internal/sealed"
+	"github.com/tenetcm/tenet/internal/plainjson"
 )
+
+// What a run writes down is acted upon by later ones: a wrong byte in it must not make
+// them change another path, or another way. So each JSON object, a line or a file,
+// ends with a digest of all that is before it:
+//
+//	{"path":"/etc/motd","sum":"0123456789abcdef"}
+//
+// Older versions wrote none. An object without one is believed, save where a reader says
+// otherwise: a single wrong byte either is in what the digest is of, or spoils
+// the digest and nothing else.
+
+const (
+	sumBegin  = `,"sum":"`
+	sumEnd    = `"}`
+	sumDigits = 16 // hex digits of the SHA-256
+	sumLength = len(sumBegin) + sumDigits + len(sumEnd)
+)
+
+// errSum is that of an object whose digest is not right.
+var errSum = errors.New("its digest is not that of its content: it was changed by something other than tenet, or the disk is failing")
+
+// sumText gives the end of an object.
+func sumText(h hash.Hash) string {
+	return sumBegin + hex.EncodeToString(h.Sum(nil))[:sumDigits] + sumEnd
+}
+
+// seal gives an object as a line with its digest.
+func seal(object any) ([]byte, error) {
+	line, err := plainjson.Marshal(object)
+	if err != nil {
+		return nil, err
+	}
+	line = bytes.TrimSuffix(line, []byte("}"))
+	digest := sha256.New()
+	digest.Write(line)
+	return append(append(line, sumText(digest)...), '\n'), nil
+}
+
+// isSealed reports whether an object, be it followed by a line's end, has a digest,
+// and gives an error if that is wrong.
+func isSealed(line []byte) (bool, error) {
+	line = bytes.TrimSuffix(line, []byte("\n"))
+	before := len(line) - sumLength
+	if before < 0 || !looksSealed(string(line[before:])) {
+		return false, nil
+	}
+	digest := sha256.New()
+	digest.Write(line[:before])
+	return true, checkSum(digest, line[before:])
+}
+
+func looksSealed(end string) bool {
+	return strings.HasPrefix(end, sumBegin) && strings.HasSuffix(end, sumEnd)
+}
+
+func checkSum(digest hash.Hash, end []byte) error {
+	if sumText(digest) != string(end) {
+		return errSum
+	}
+	return nil
+}
+
+// unseal decodes an object whose digest, if it has one, is right.
+func unseal(line []byte, v any) error {
+	if _, err := isSealed(line); err != nil {
+		return err
+	}
+	return json.Unmarshal(line, v)
+}
 
 // sealedLines checks the lines of one file, one after the other.
 type sealedLines struct{ sealed bool }
@@ -18,11 +89,11 @@ type sealedLines struct{ sealed bool }
 // check gives an error if a line's digest is wrong, or missing though a line before has
 // one: who wrote that did not write this.
 func (s *sealedLines) check(line []byte) error {
-	is, err := sealed.Check(line)
-	if err == nil && s.sealed && !is {
-		err = fmt.Errorf("it has no digest: %w", sealed.ErrDigest)
+	sealed, err := isSealed(line)
+	if err == nil && s.sealed && !sealed {
+		err = fmt.Errorf("it has no digest: %w", errSum)
 	}
-	s.sealed = s.sealed || is
+	s.sealed = s.sealed || sealed
 	return err
 }
 
@@ -63,26 +134,26 @@ func (s *sealer) end() error {
 	if string(s.held) != "}\n" {
 		return fmt.Errorf("a record ends with %q, and not as an object", s.held)
 	}
-	_, err := io.WriteString(s.out, sealed.End(s.digest)+"\n")
+	_, err := io.WriteString(s.out, sumText(s.digest)+"\n")
 	return err
 }
 
 // checkFile gives an error if a file is one object whose digest is wrong.
 func checkFile(file io.ReaderAt, size int64) error {
-	end := make([]byte, sealed.Length)
-	before := size - int64(sealed.Length+1)
+	end := make([]byte, sumLength)
+	before := size - int64(sumLength+1)
 	if before < 0 {
 		return nil
 	}
 	if _, err := file.ReadAt(end, before); err != nil {
 		return err
 	}
-	if !sealed.IsEnd(string(end)) {
+	if !looksSealed(string(end)) {
 		return nil
 	}
 	digest := sha256.New()
 	if _, err := io.Copy(digest, io.NewSectionReader(file, 0, before)); err != nil {
 		return err
 	}
-	return sealed.CheckEnd(digest, end)
+	return checkSum(digest, end)
 }

@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/tenetcm/tenet/internal/sealed"
 	"github.com/tenetcm/tenet/states"
 )
 
@@ -92,7 +91,7 @@ func (f *Folder) Sensitive() (SensitiveAttributes, error) {
 	case errors.Is(err, fs.ErrNotExist), err == nil && len(bytes.Trim(data, "\x00")) == 0: // as a loss of power can leave it
 		return f.sensitiveInRuns()
 	case err == nil:
-		err = sealed.Unmarshal(data, &record)
+		err = unseal(data, &record)
 	}
 	if err == nil && record.Format != SensitiveFormat {
 		err = fmt.Errorf("it has the format %q, and this program knows %q", record.Format, SensitiveFormat)
@@ -130,7 +129,7 @@ func (f *Folder) writeSensitive(all SensitiveAttributes) error {
 	list := slices.SortedFunc(maps.Keys(all), func(a, b SensitiveAttribute) int {
 		return cmp.Or(cmp.Compare(a.Type, b.Type), cmp.Compare(a.Key, b.Key), cmp.Compare(a.Attribute, b.Attribute), cmp.Compare(a.Path, b.Path))
 	})
-	data, err := sealed.Marshal(struct {
+	data, err := seal(struct {
 		Format     string               `json:"format"`
 		Attributes []SensitiveAttribute `json:"attributes"`
 	}{SensitiveFormat, list})

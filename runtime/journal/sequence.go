@@ -10,8 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-
-	"github.com/tenetcm/tenet/internal/sealed"
 )
 
 // The events of all runs of a folder are one sequence. A run's own numbers begin at 1 in each, and a run may go on after others; so sequence.json
@@ -64,14 +62,14 @@ func (f *Folder) readSequence() (*sequence, error) {
 		return nil, err
 	}
 	s := &sequence{}
-	if is, err := sealed.Check(data); err != nil || !is || json.Unmarshal(data, s) != nil || s.Name == "" {
+	if sealed, err := isSealed(data); err != nil || !sealed || json.Unmarshal(data, s) != nil || s.Name == "" {
 		return nil, errSequence
 	}
 	return s, nil
 }
 
 func (f *Folder) writeSequence(s *sequence, durable bool) error {
-	line, err := sealed.Marshal(s)
+	line, err := seal(s)
 	if err != nil {
 		return err
 	}
@@ -162,7 +160,7 @@ func (f *Folder) lastEvent(id string) (last int64, err error) {
 	defer file.Close()
 	if line, ok := lastLine(file); ok {
 		var ev struct{ Seq int64 }
-		if sealed.Unmarshal(line, &ev) == nil {
+		if unseal(line, &ev) == nil {
 			return ev.Seq, nil
 		}
 	}

@@ -2,6 +2,8 @@ package reconcile
 
 import (
 	"fmt"
+	"math"
+	"time"
 )
 
 // begin names an apply, unless one goes on.
@@ -71,4 +73,30 @@ func (st *step) giveUp() {
 	}
 	s.Goal = Keep
 	s.Next = st.now.Add(st.poll())
+}
+
+// backoff is how long to wait after some failures: full jitter, growing.
+func (st *step) backoff(attempt int) time.Duration {
+	limit := st.options.Backoff
+	for range attempt {
+		if limit *= 2; limit >= maxBackoff {
+			limit = maxBackoff
+			break
+		}
+	}
+	return limit/10 + time.Duration(st.random()*float64(limit))
+}
+
+// poll is how long to wait until the machine is looked at again: evenly spread around what was asked for.
+func (st *step) poll() time.Duration {
+	return scale(st.options.Poll, 1+st.options.Jitter*(2*st.random()-1))
+}
+
+// scale multiplies a time, which stays one.
+func scale(d time.Duration, by float64) time.Duration {
+	f := float64(d) * by
+	if f >= math.MaxInt64 {
+		return math.MaxInt64
+	}
+	return max(time.Duration(f), 1)
 }
