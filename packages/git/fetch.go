@@ -114,8 +114,10 @@ func (r *Repository) Fetch(ctx context.Context, v Revision, keep ...string) erro
 		return err
 	}
 	defer release()
-	if there, err := r.isKept(ctx, v.object()); there || err != nil {
+	if there, err := r.isKept(ctx, v.object()); err != nil {
 		return err
+	} else if there {
+		return r.checkObject(ctx, v)
 	}
 	if err := r.client.Credentials.check(); err != nil {
 		return r.refuse(CodeCredentials, "", "%v", err)
@@ -163,12 +165,27 @@ func (r *Repository) fetch(ctx context.Context, object string, depth int) error 
 	return err
 }
 
-// checkFetched looks whether an object is what the repository has said that it is.
+// checkFetched removes an object from the cache that is not what the repository has said.
 func (r *Repository) checkFetched(ctx context.Context, v Revision) error {
-	out, err := r.run(ctx, command{args: []string{"rev-parse", "--verify", "--end-of-options", v.object() + "^{commit}"}, bare: true})
-	if err != nil || strings.TrimSpace(string(out)) != v.Commit {
+	err := r.checkObject(ctx, v)
+	if err != nil {
 		_, gone := r.run(ctx, command{args: []string{"update-ref", "-d", keptPrefix + v.object()}, bare: true})
-		return errors.Join(r.refuse(CodeNotFound, "", "%s is no commit, or another one than the repository has said", v.object()), gone)
+		err = errors.Join(err, gone)
+	}
+	return err
+}
+
+// checkObject looks whether an object in the cache stands for the commit that the repository has named along with it. It has to be asked each time:
+// the commit of a signed tag could be named wrongly when the tag is in the cache already.
+func (r *Repository) checkObject(ctx context.Context, v Revision) error {
+	out, err := r.run(ctx, command{args: []string{"rev-parse", "--verify", "--end-of-options", v.object() + "^{commit}"}, bare: true})
+	switch {
+	case err != nil && exitCode(err) < 0:
+		return err
+	case err != nil:
+		return r.refuse(CodeNotFound, "name a commit, or a tag or branch of one", "%s is no commit", v.object())
+	case strings.TrimSpace(string(out)) != v.Commit:
+		return r.refuse(CodeSignature, "", "%s stands for another commit than %.12s, which the repository has said", v.object(), v.Commit)
 	}
 	return nil
 }

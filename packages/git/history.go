@@ -9,8 +9,12 @@ import (
 	"time"
 )
 
-// slop is by how much clocks of those who commit may differ: a history whose beginning is older than that before a commit does not hold it.
-const slop = 24 * time.Hour
+const (
+	// slop is by how much clocks of those who commit may differ: a history whose beginning is older than that before a commit does not hold it.
+	slop = 24 * time.Hour
+	// minHistory is how many commits are looked at whatever their times are: those of a single clock may be wrong by years.
+	minHistory = 256
+)
 
 // IsDescendant reports whether a commit that was fetched comes after another one, or is it. As much of the history is fetched as it takes
 // to tell. What cannot be told, since the history is too long or the repository cannot be asked, is an error.
@@ -34,7 +38,7 @@ func (r *Repository) IsDescendant(ctx context.Context, v Revision, of string) (b
 				return false, err
 			}
 		}
-		is, known, err := r.compare(ctx, v.Commit, of)
+		is, known, err := r.compare(ctx, v.Commit, of, depth)
 		if known || err != nil {
 			return is, err
 		}
@@ -44,8 +48,8 @@ func (r *Repository) IsDescendant(ctx context.Context, v Revision, of string) (b
 	}
 }
 
-// compare looks for a commit in the part of the history that is here. It is not known if that may go on.
-func (r *Repository) compare(ctx context.Context, commit, of string) (is, known bool, err error) {
+// compare looks for a commit in the part of the history that is here, which was fetched to a depth. It is not known if that may go on.
+func (r *Repository) compare(ctx context.Context, commit, of string, depth int) (is, known bool, err error) {
 	if there, err := r.hasCommit(ctx, of); err != nil {
 		return false, false, err
 	} else if there {
@@ -57,9 +61,11 @@ func (r *Repository) compare(ctx context.Context, commit, of string) (is, known 
 			return false, false, err
 		}
 	}
-	since, err := r.timeOf(ctx, of)
-	if err != nil {
-		return false, false, err
+	var since time.Time
+	if depth >= minHistory {
+		if since, err = r.timeOf(ctx, of); err != nil {
+			return false, false, err
+		}
 	}
 	more, err := r.goesOn(ctx, commit, since)
 	return false, !more, err

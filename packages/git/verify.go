@@ -35,6 +35,10 @@ func (r *Repository) Verify(ctx context.Context, v Revision, signers string) (Si
 		return Signer{}, err
 	}
 	defer release()
+	// The signature of a tag counts for the commit that it stands for, and for no other one.
+	if err := r.checkObject(ctx, v); err != nil {
+		return Signer{}, err
+	}
 	verb, object, what := "verify-commit", v.Commit, fmt.Sprintf("commit %.12s", v.Commit)
 	if v.TagObject != "" {
 		verb, object, what = "verify-tag", v.TagObject, "tag "+v.Tag
