@@ -135,7 +135,7 @@ var imports = []struct {
 	{"runtime/remote", []string{"lang/diag", "runtime/fault", "states", "runtime/importer", "runtime/journal", "runtime/machine", "runtime/reconcile", "runtime/wire", "runtime/bundle"}, []string{"*"}},
 	// Whose turn it is, in a fleet and on a server: pure.
 	{"runtime/rollout", []string{"lang/diag", "lang/site"}, []string{"*"}},
-	{"runtime/cluster", []string{"lang/site", "runtime/journal"}, []string{"*"}},
+	{"runtime/cluster", []string{"lang/site", "runtime/journal", "states"}, []string{"*"}},
 	{"runtime/fleet", []string{"internal/plainjson", "internal/atomicfile", "runtime/fault", "lang/diag", "lang/site", "states", "runtime/machine", "runtime/rollout"}, []string{"*"}},
 	// A site on machines: the language and the ways to machines meet here.
 	{"runtime/orchestrate", []string{"graph", "lang", "lang/diag", "lang/secrets", "runtime/fleet", "runtime/machine", "states"}, []string{"*"}},

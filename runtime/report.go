@@ -26,14 +26,14 @@ type partState struct {
 func (r *recorder) updateReport(s *step, ev *states.Event) {
 	p := &partState{
 		node: s.node, key: ev.Key, outcome: s.outcome, reason: ev.Reason, failure: ev.Error, time: ev.Time,
-		order: r.seq, hasChanged: s.outcome == states.Changed || s.hasPartialChange, state: pending,
+		order: r.seq, hasChanged: s.outcome == states.Changed || s.hasPartialChange, state: states.PartPending,
 		isAct: s.module != nil && s.module.IsAct(), isIgnored: s.part.Options.IgnoreFailure,
 	}
 	switch {
 	case s.outcome == states.Failed, s.outcome == states.Unknown:
-		p.state = failed
+		p.state = states.PartError
 	case p.isAct && s.invocation != nil, s.isNeedlessForNode():
-		p.state = done
+		p.state = states.PartDone
 	case s.isHaveKnown && s.outcome == states.Unchanged, s.outcome == states.Changed && !r.engine.planning():
 		p.state = string(states.Present)
 		if s.want == nil {
@@ -41,7 +41,7 @@ func (r *recorder) updateReport(s *step, ev *states.Event) {
 		}
 	}
 	if s.outcome == states.Blocked || s.outcome == states.Skipped || s.outcome == states.Idle {
-		p.state = pending
+		p.state = states.PartPending
 		if p.reason == "" {
 			p.reason = string(s.outcome)
 		} else if s.outcome == states.Blocked {
@@ -55,13 +55,6 @@ func (r *recorder) updateReport(s *step, ev *states.Event) {
 func (s *step) isNeedlessForNode() bool {
 	return s.node.inv != nil && s.node.inv.Node != nil && s.outcome == states.Unchanged && !s.isHaveKnown
 }
-
-// The states of a part beside present and absent.
-const (
-	pending = "pending" // not reached, skipped, blocked, or a handler that nobody notified
-	failed  = "error"
-	done    = "done" // an act that was carried out, or proved needless, or a part of a rule whose node is as it should be
-)
 
 // runFailed reports whether a failure is excused by nobody.
 func (r *recorder) runFailed() bool {
@@ -125,7 +118,7 @@ func (r *recorder) report() states.Report {
 func (r *recorder) row(part *states.Part) (states.PartReport, *partState) {
 	row := states.PartReport{
 		ID: part.ID, Address: part.Address, Type: part.Type, Key: part.Key,
-		Target: part.Ensure, State: pending,
+		Target: part.Ensure, State: states.PartPending, Cluster: part.Options.Cluster,
 	}
 	state := r.reports[part.Address]
 	if state == nil {
@@ -146,5 +139,5 @@ func (r *recorder) resource(part *states.Part, state *partState) bool {
 	if m := r.engine.options.Registry.ModuleOf(part.Type); m != nil && m.IsAct() {
 		return false
 	}
-	return state.outcome != states.Skipped && state.outcome != states.Idle && state.state != done
+	return state.outcome != states.Skipped && state.outcome != states.Idle && state.state != states.PartDone
 }

@@ -238,7 +238,7 @@ func (r *recorder) recordUndo(u *undo) {
 	r.counts.Failed++
 	for part := range u.parts {
 		if p := r.reports[part]; p != nil {
-			p.state, p.hasChanged, p.reason = pending, false, "put back, since "+u.block+" was not confirmed"
+			p.state, p.hasChanged, p.reason = states.PartPending, false, "put back, since "+u.block+" was not confirmed"
 		}
 	}
 }

@@ -98,7 +98,7 @@ func (s *Server) openDeployments(context.Context) error {
 	s.evaluations.Evaluator = &evaluate.Evaluator{Command: s.Evaluator, Program: s.Version}
 	s.Deployments = deploy.New(deploy.Options{
 		Store: s.Store, Contents: s.Contents, Dir: dir, Hosts: hostList{s.Store}, Seen: sessionView{s.Sessions}, Targets: targets{s}, Planner: planner{s.Sessions}, Signatures: signatures{s},
-		Evaluate: &s.evaluations, Keys: s.Keys, Program: s.Version, IsFull: s.isFull,
+		Report: s.Sessions.Report, Evaluate: &s.evaluations, Keys: s.Keys, Program: s.Version, IsFull: s.isFull,
 		Published: s.deploymentChanged, ClusterChanged: s.clusterChanged,
 	})
 	s.Sources = follow.New(follow.Options{Store: s.Store, Dir: s.Dir, Credentials: s.GitCredentials, Deployments: s.Deployments})

@@ -187,27 +187,3 @@ type Counts struct {
 	// before them may change what they look at.
 	AsThingsAre int `json:"as_things_are,omitempty"`
 }
-
-// Report is what is, part by part: the end of a run.
-type Report struct {
-	Host     string       `json:"host"`
-	Run      string       `json:"run,omitempty"`
-	Revision string       `json:"revision"`
-	Ready    bool         `json:"ready"` // every resource is in its target
-	Parts    []PartReport `json:"parts"`
-}
-
-// PartReport is the condition of one part. State is never Present without a
-// Read that said so.
-type PartReport struct {
-	ID        string    `json:"id"`
-	Address   string    `json:"address"`
-	Type      string    `json:"type"`
-	Key       string    `json:"key,omitempty"`
-	Target    Ensure    `json:"target"`
-	State     string    `json:"state"` // present, absent, creating, removing, pending or error
-	Reason    string    `json:"reason,omitempty"`
-	Error     *Failure  `json:"error,omitempty"`
-	Changed   bool      `json:"changed"`
-	Timestamp time.Time `json:"timestamp"`
-}

@@ -12,6 +12,7 @@ import (
 	"github.com/tenetcm/tenet/internal/ui"
 	"github.com/tenetcm/tenet/lang"
 	"github.com/tenetcm/tenet/runtime/cluster"
+	"github.com/tenetcm/tenet/states"
 )
 
 // clusterName gives the cluster that an argument names; false: it names none.
@@ -131,7 +132,7 @@ func (s *client) printCluster(r *cluster.Overview) error {
 		return err
 	}
 	out := tabwriter.NewWriter(s.Out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(out, "HOST\tCONNECTION\tMEMBERSHIP\tCONFIGURATION\tMISSING")
+	fmt.Fprintln(out, "HOST\tCONNECTION\tMEMBERSHIP\tCONFIGURATION\tPARTS\tMISSING")
 	for _, p := range r.Peers {
 		name, connection, membership := p.Host, "connected", string(p.Membership)
 		if p.Host == r.Leader {
@@ -143,7 +144,54 @@ func (s *client) printCluster(r *cluster.Overview) error {
 		if p.By != "" {
 			membership += " by " + p.By
 		}
-		fmt.Fprintf(out, "%s\t%s\t%s\t%s\t%s\n", name, connection, ui.Line(membership), orDash(string(p.Configuration)), orDash(ui.Line(p.Missing)))
+		parts := ""
+		if len(p.Parts) > 0 {
+			parts = fmt.Sprintf("%d of %d", len(p.Parts)-len(p.Unsettled()), len(p.Parts))
+		}
+		fmt.Fprintf(out, "%s\t%s\t%s\t%s\t%s\t%s\n", name, connection, ui.Line(membership), orDash(string(p.Configuration)), orDash(parts), orDash(ui.Line(p.Missing)))
 	}
-	return unread(failure(out.Flush()))
+	if err := out.Flush(); err != nil {
+		return unread(failure(err))
+	}
+	return s.printUnsettled(r)
+}
+
+// maxUnsettled is how many parts of a host are shown that are not as they are wanted.
+const maxUnsettled = 20
+
+// printUnsettled lists what is not as it is wanted: of each host, part by part.
+func (s *client) printUnsettled(r *cluster.Overview) error {
+	for i := range r.Peers {
+		p := &r.Peers[i]
+		list := p.Unsettled()
+		for k, part := range list {
+			if k == maxUnsettled {
+				if err := s.tell("%s: and %d more: --json shows them", ui.Line(p.Host), len(list)-k); err != nil {
+					return err
+				}
+				break
+			}
+			if err := s.tell("%s", ui.Line(p.Host+": "+part.Address+": "+partLine(&part))); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// partLine tells how a part stands, and why.
+func partLine(p *states.PartReport) string {
+	text := p.State
+	switch {
+	case p.Error != nil && p.Error.Code != "" && p.Error.Code != states.PartError: // which stands there already
+		text += " (" + p.Error.Code + "): " + p.Error.Message
+	case p.Error != nil:
+		text += ": " + p.Error.Message
+	case p.Reason != "":
+		text += ": " + p.Reason
+	}
+	if !p.Timestamp.IsZero() {
+		text += ", " + p.Timestamp.Local().Format(time.DateTime)
+	}
+	return text
 }

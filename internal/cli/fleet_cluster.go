@@ -109,7 +109,7 @@ func peersOf(siteName string, answers []*statusAnswer) []cluster.Peer {
 			peers = append(peers, p)
 			continue
 		}
-		p.Of = a.value.Cluster
+		p.Of, p.Parts = a.value.Cluster, a.value.ClusterParts
 		p.Run, p.Why = runOf(siteName, a.value)
 		peers = append(peers, p)
 	}

@@ -53,6 +53,9 @@ func TestClusterByAgents(t *testing.T) {
 		}
 		return nil
 	})
+	if out := d.must("undeploy", "farm", "--json"); strings.Count(out, `"state": "present"`) != 2 || strings.Contains(out, "own") {
+		t.Errorf("it does not tell of the parts of the cluster: %s", out)
+	}
 	if out := d.must("status", "cluster.pair", "-i", "site"); !strings.HasPrefix(out, "cluster pair: deployed, healthy\n") {
 		t.Error(out)
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/tenetcm/tenet/lang/site"
 	"github.com/tenetcm/tenet/runtime/journal"
+	"github.com/tenetcm/tenet/states"
 )
 
 // Peer is a host of a cluster, as far as it is known.
@@ -24,6 +25,8 @@ type Peer struct {
 	Of   *journal.Membership // of which cluster it is a member; nil: of none
 	Run  Run                 // how the latest run of the site stands there
 	Why  string              // of a run that has failed
+	// Parts are what it has by the cluster alone, as runs have seen it.
+	Parts []states.PartReport
 }
 
 // Run is how the latest run of the cluster's site stands on a host.

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/tenetcm/tenet/lang/site"
+	"github.com/tenetcm/tenet/states"
 )
 
 // State is how a cluster stands.
@@ -56,6 +57,39 @@ type PeerReport struct {
 	Configuration Run `json:"configuration,omitempty"`
 	// Missing says what keeps the host from being as it is wanted.
 	Missing string `json:"missing,omitempty"`
+	// Parts are what the host has by the cluster alone: how each stands, as the latest run has seen it that has looked at it.
+	Parts []states.PartReport `json:"parts,omitempty"`
+}
+
+// Unsettled are the parts that are not as they are wanted, as far as is known.
+func (p *PeerReport) Unsettled() []states.PartReport {
+	return slices.DeleteFunc(slices.Clone(p.Parts), func(part states.PartReport) bool {
+		return part.State == states.PartDone || part.State == string(part.Target) || part.State == states.PartPending && part.Reason == string(states.Idle)
+	})
+}
+
+// AddParts adds what a host has by the cluster, if it is a member.
+func (p *PeerReport) AddParts(cluster string, parts []states.PartReport) {
+	if p.Membership != IsMember && p.Membership != Leaving {
+		return
+	}
+	for _, part := range parts {
+		if part.Cluster == cluster {
+			p.Parts = append(p.Parts, part)
+		}
+	}
+	if failed := countFailed(p.Parts); failed > 0 && p.Missing == "" {
+		p.Missing = fmt.Sprintf("%d of %d parts failed", failed, len(p.Parts))
+	}
+}
+
+func countFailed(parts []states.PartReport) (n int) {
+	for _, part := range parts {
+		if part.State == states.PartError {
+			n++
+		}
+	}
+	return n
 }
 
 // Tell tells how a cluster of a site stands. peers are its hosts, and those that have left it and are known to be
@@ -66,6 +100,7 @@ func Tell(siteName string, c site.Cluster, peers []Peer) *Overview {
 	members, active, failed, away, leaving := 0, 0, 0, 0, 0
 	for i := range peers {
 		p := l.tellPeer(siteName, &peers[i])
+		p.AddParts(c.Name, peers[i].Parts)
 		r.Peers = append(r.Peers, p)
 		switch p.Membership {
 		case Leaving:

@@ -15,11 +15,13 @@ type Status struct {
 	Applying        *journal.LockedError `json:"applying,omitempty"`
 	Hold            *journal.Hold        `json:"hold,omitempty"`
 	// Cluster is what the machine is a member of, of the machine alone; nil: of nothing.
-	Cluster     *journal.Membership   `json:"cluster,omitempty"`
-	Owed        []states.Debt         `json:"owed"`
-	Unknown     []states.Begun        `json:"unknown"`
-	Unconfirmed []journal.Unconfirmed `json:"unconfirmed"`
-	Damaged     []string              `json:"damaged,omitempty"`
+	Cluster *journal.Membership `json:"cluster,omitempty"`
+	// ClusterParts tell of what the machine has by that cluster alone how it stands, as runs have seen it.
+	ClusterParts []states.PartReport   `json:"cluster_parts,omitempty"`
+	Owed         []states.Debt         `json:"owed"`
+	Unknown      []states.Begun        `json:"unknown"`
+	Unconfirmed  []journal.Unconfirmed `json:"unconfirmed"`
+	Damaged      []string              `json:"damaged,omitempty"`
 	// Loops are those that keep sites here, of the machine alone.
 	Loops []reconcile.State `json:"loops,omitempty"`
 	// Failures are, by site, the latest runs of sites that did not end well; of the

@@ -132,6 +132,11 @@ func (r *Runner) Status(_ context.Context, id string) (_ *machine.Status, err er
 			return nil, err
 		}
 		now.Failures = failures(list)
+		if now.Cluster != nil {
+			if now.ClusterParts, err = clusterParts(folder, list, now.Cluster); err != nil {
+				return nil, &diag.HintError{Err: err, Hint: elsewhere}
+			}
+		}
 		if now.Loops, err = reconcile.In(r.StateDir).List(); err != nil {
 			return nil, err
 		}

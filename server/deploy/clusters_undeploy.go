@@ -30,7 +30,34 @@ func (s *Service) Clusters(ctx context.Context, by *access.Caller, site string) 
 		}
 		return err
 	})
+	for _, o := range out {
+		if err == nil {
+			err = s.addParts(ctx, o, enrolled)
+		}
+	}
 	return out, err
+}
+
+// addParts adds what members have by the cluster, as they have reported it last.
+func (s *Service) addParts(ctx context.Context, o *cluster.Overview, enrolled []Enrolled) error {
+	if s.Report == nil {
+		return nil
+	}
+	for i := range o.Peers {
+		p := &o.Peers[i]
+		k := slices.IndexFunc(enrolled, func(e Enrolled) bool { return e.Name == p.Host && !e.Revoked })
+		if k < 0 {
+			continue
+		}
+		report, _, err := s.Report(ctx, enrolled[k].ID, o.Site)
+		if err != nil {
+			return err
+		}
+		if report != nil {
+			p.AddParts(o.Cluster, report.Parts)
+		}
+	}
+	return nil
 }
 
 // overviewFor gives what a caller may know of a cluster.

@@ -13,6 +13,7 @@ import (
 	"github.com/tenetcm/tenet/server/contents"
 	"github.com/tenetcm/tenet/server/evaluate"
 	"github.com/tenetcm/tenet/server/store"
+	"github.com/tenetcm/tenet/states"
 )
 
 // Enrolled is a host as it was approved.
@@ -82,6 +83,8 @@ type Options struct {
 	Keys       func() ([]string, error) // texts of the keys that open secrets of sites; nil: there are none
 	Clock      func() time.Time         // nil: time.Now
 	Program    string                   // the version of the program that evaluates
+	// Report gives the newest report of a host for a site, nil: there is none; itself nil: hosts report nothing.
+	Report func(ctx context.Context, host trust.ID, site string) (*states.Report, time.Time, error)
 	// IsFull tells whether there is no room to begin anything; nil: there is always room.
 	IsFull func() bool
 	// Published is told what has happened after its transaction; nil: nobody is.

@@ -15,6 +15,7 @@ func lockTests() []test {
 		{"a hold keeps applies from starting", testHold},
 		{"a hold ends by itself", testHoldEnds},
 		{"a machine is a member of one cluster", testMember},
+		{"the parts of a cluster", testClusterParts},
 		{"two applies at once", testTwoAtOnce},
 		{"a plan tells what is in the way of it", testObstacles},
 	}
