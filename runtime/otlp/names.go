@@ -40,6 +40,7 @@ const (
 	metricFailures = "tenet.failures"
 	metricDrift    = "tenet.drift"
 	metricPhase    = "tenet.phase"
+	metricCheck    = "tenet.check"
 )
 
 // Outcomes of runs and executions.

@@ -60,6 +60,7 @@ func TestNames(t *testing.T) {
 	s.Execution(place, telemetry.Trace{}, about, at(0), 1, false)
 	r := s.Run(about)
 	play(r, sample("r1"))
+	r.Event(states.Event{Seq: 14, Time: at(7), Type: states.EventPart, Invocation: "wait_for.w", Address: "wait_for.w", Part: "wait_for", Outcome: states.Unchanged})
 	r.leftOut = 1
 	r.End(false)
 	s.Loop(Loop{Site: "shop", Host: "web1", Phase: "waiting", Phases: []string{"waiting"}})

@@ -21,6 +21,7 @@ type numbers struct {
 	changes map[of]float64
 	fails   map[of]float64
 	loops   map[[2]string]Loop // by site and host
+	checks  map[of]float64     // by site, host and address: of the latest run
 }
 
 // of is what a number is of.
@@ -54,6 +55,13 @@ func (n *numbers) run(r *Run, outcome string) {
 	i, _ := slices.BinarySearch(durations(), seconds)
 	p.Buckets[i]++
 	p.Value += seconds
+	maps.DeleteFunc(n.checks, func(key of, _ float64) bool { return key.site == r.about.Site && key.host == r.about.Host })
+	for address, is := range r.checks {
+		if n.checks == nil {
+			n.checks = map[of]float64{}
+		}
+		n.checks[of{r.about.Site, r.about.Host, address, ""}] = telemetry.Bool(is)
+	}
 	for what, count := range r.changes {
 		n.changes[of{r.about.Site, r.about.Host, what[0], what[1]}] += count
 	}
@@ -108,6 +116,11 @@ func (n *numbers) take() (list []telemetry.Metric) {
 			phase.Points = append(phase.Points, telemetry.Point{Labels: of{l.Site, l.Host, name, ""}.labels([]string{attrPhase}), Value: telemetry.Bool(name == l.Phase)})
 		}
 	}
+	check := telemetry.Metric{Name: metricCheck, Unit: "1", Help: "Whether a check of the latest run was passed: 1 or 0.", Kind: telemetry.Gauge}
+	for _, key := range sorted(n.checks) {
+		check.Points = append(check.Points, telemetry.Point{Labels: key.labels([]string{attrAddress}), Value: n.checks[key]})
+	}
+	add(check)
 	add(drift)
 	add(phase)
 	if n.isDelta {

@@ -192,6 +192,42 @@ tenet.phase web1 help = 0 0 []`
 	}
 }
 
+// Checks have numbers of their own, as the latest run of a host has found them: what it does not have any more is gone.
+func TestChecks(t *testing.T) {
+	c := collectortest.New(t)
+	s := New(Options{URL: c.URL, IsShort: true, Warn: func(err error) { t.Error(err) }})
+	run := func(host string, outcomes ...states.Outcome) {
+		r := s.Run(About{Host: host})
+		r.Event(states.Event{Type: states.EventRun, Run: "r", Mode: "apply", Site: "lab", Time: at(0)})
+		for i, o := range outcomes {
+			address := fmt.Sprintf("wait_for.member[%d]", i)
+			r.Event(states.Event{Type: states.EventPart, Part: "wait_for", Address: address, Invocation: address, Outcome: o, Time: at(1)})
+			r.Event(states.Event{Type: states.EventPart, Part: "file", Address: "file.x", Invocation: "file.x", Outcome: o, Time: at(1)})
+		}
+		r.End(false)
+	}
+	run("edge1", states.Unchanged, states.Unchanged, states.Unchanged)
+	run("edge2", states.Unchanged)
+	run("edge1", states.Unchanged, states.Failed)
+	run("edge3", states.Blocked, states.Skipped)
+	s.Close()
+	var got []string
+	for _, m := range c.Metrics() {
+		if m.Name == "tenet.check" {
+			got = nil // as it came last
+			for _, p := range m.Points() {
+				got = append(got, fmt.Sprintf("%s %s = %v", collectortest.Value(p.Attributes, "tenet.host"), collectortest.Value(p.Attributes, "tenet.address"), p.AsDouble))
+			}
+		}
+	}
+	const want = `edge1 wait_for.member[0] = 1
+edge1 wait_for.member[1] = 0
+edge2 wait_for.member[0] = 1`
+	if text := strings.Join(got, "\n"); text != want {
+		t.Errorf("%s", text)
+	}
+}
+
 // warnings takes warnings.
 type warnings struct {
 	mu   sync.Mutex

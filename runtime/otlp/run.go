@@ -43,6 +43,7 @@ type Run struct {
 	leftOut int
 	changes map[[2]string]float64 // by type and action
 	fails   map[[2]string]float64 // by type and code
+	checks  map[string]bool       // by address
 	ended   bool
 }
 
@@ -58,7 +59,7 @@ func (s *Sender) Run(about About) *Run {
 	if s == nil {
 		return nil
 	}
-	return &Run{sender: s, about: about, open: map[string]*invocation{}, changes: map[[2]string]float64{}, fails: map[[2]string]float64{}}
+	return &Run{sender: s, about: about, open: map[string]*invocation{}, changes: map[[2]string]float64{}, fails: map[[2]string]float64{}, checks: map[string]bool{}}
 }
 
 // Event takes note of an event.
@@ -119,6 +120,7 @@ func (r *Run) part(ev *states.Event) {
 		i.worst = ev.Outcome
 	}
 	failed := isFailure(ev.Outcome)
+	r.check(ev, failed)
 	switch {
 	case ev.Outcome == states.Changed:
 		r.changes[[2]string{ev.Part, string(ev.Action)}]++
@@ -144,6 +146,20 @@ func (r *Run) part(ev *states.Event) {
 	s.ID = telemetry.SpanOf(ev.Invocation, ev.Address, fmt.Sprint(ev.Seq)) // of the run as well, once that is over
 	s.Trace.Span = telemetry.SpanOf(ev.Invocation)
 	r.parts = append(r.parts, s)
+}
+
+// maxChecks bounds the checks of one run that have numbers of their own.
+const maxChecks = 1000
+
+// check takes note of a part that changes nothing, but looks whether something is so.
+func (r *Run) check(ev *states.Event, failed bool) {
+	isCheck := ev.Part == "wait_for" || ev.Part == "assert"
+	if !isCheck || !failed && ev.Outcome != states.Unchanged && ev.Outcome != states.Changed {
+		return
+	}
+	if _, known := r.checks[ev.Address]; known || len(r.checks) < maxChecks {
+		r.checks[ev.Address] = !failed
+	}
 }
 
 func codeOf(ev *states.Event) string {
