@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/tenetcm/tenet/lang/diag"
@@ -58,7 +59,7 @@ type reference struct {
 
 // ReadPeers reads descriptors of openDuT: a file in YAML, with one document or several, or in JSON, or a folder of such files. A peer is a
 // host with the labels "id" and "location" and the variable "peer", its spec; in a cluster it has "peer_devices", the ids of its devices there, and
-// "peer_can", whether one of them is on an interface of CAN.
+// the label "can", "true" or "false": whether one of them is on an interface of CAN.
 func ReadPeers(files fs.FS, name string) (*Inventory, diag.List) {
 	p := &peers{names: map[string]diag.Range{}, ids: map[string]diag.Range{}, hostIDs: map[string]string{}, devices: map[string]string{}, canBuses: map[string]bool{}}
 	info, err := fs.Stat(files, name)
@@ -314,7 +315,8 @@ func (p *peers) resolve() {
 			if h := &p.inventory.Hosts[i]; members[h.Name] != nil {
 				c.Hosts, h.Groups = append(c.Hosts, h.Name), append(h.Groups, c.Name)
 				hasCAN := slices.ContainsFunc(c.devices, func(d reference) bool { return p.devices[d.text] == h.Name && p.canBuses[d.text] })
-				devices := Level{Group: c.Name, Items: []Item{{Name: "peer_devices", Value: members[h.Name], Range: c.Range}, {Name: "peer_can", Value: hasCAN, Range: c.Range}}}
+				devices := Level{Group: c.Name, Items: []Item{{Name: "peer_devices", Value: members[h.Name], Range: c.Range}}}
+				h.Labels["can"] = strconv.FormatBool(hasCAN || h.Labels["can"] == "true")
 				h.Levels = append([]Level{devices}, h.Levels...)
 			}
 		}

@@ -17,7 +17,7 @@
 #           devices   = host.vars.peer_devices
 #           cluster   = host.cluster
 #           addresses = { for h in hosts("@bench") : h.name => h.address }
-#           with_can  = [for h in hosts("@bench") : h.name if h.vars.peer_can]
+#           with_can  = [for h in hosts("@bench") : h.name if h.labels.can == "true"]
 #         }
 #       }
 #     }
@@ -97,7 +97,7 @@ variable "addresses" {
 variable "with_can" {
   type        = list(string)
   default     = null
-  description = "The members with CAN interfaces in the cluster: those whose host.vars.peer_can is true. Without it, all are taken to be as this host is."
+  description = "The members with CAN interfaces in the cluster: those whose label can is true. Without it, all are taken to be as this host is."
 }
 
 variable "tunnel_range" {
