@@ -107,9 +107,11 @@ func checkURL(text string) error {
 	switch {
 	case u.Scheme == "file" && (u.Host != "" || u.User != nil || !strings.HasPrefix(u.Path, "/")):
 		return fmt.Errorf("%q is no address of a directory: write file:///PATH", text)
-	case u.Scheme == "file":
-	case u.Scheme != "https" && u.Scheme != "http" && u.Scheme != "ssh":
+	case u.Scheme == "file" && strings.HasPrefix(text, "file://"):
+	case u.Scheme != "file" && u.Scheme != "https" && u.Scheme != "http" && u.Scheme != "ssh":
 		return fmt.Errorf("%q is no way to a repository: there are https, ssh, file, and http where it is asked for", diag.Shorten(u.Scheme))
+	case !strings.HasPrefix(text, u.Scheme+"://"):
+		return fmt.Errorf("%q is no address: write %s:// in small letters", diag.Shorten(withoutPassword(text)), u.Scheme)
 	case u.Hostname() == "" || strings.HasPrefix(u.Hostname(), "-"):
 		return fmt.Errorf("%q is no host", u.Host)
 	case strings.HasPrefix(u.User.Username(), "-"):

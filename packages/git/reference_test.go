@@ -58,6 +58,7 @@ func TestParseReferenceMistakes(t *testing.T) {
 		"git::https://example.org/a\n":                          "control characters",
 		"git::https://example.org/" + strings.Repeat("a", 1000): "has more than 1000 bytes",
 		"git::ftp://example.org/a":                              "is no way to a repository",
+		"git::htTps://example.org/a":                            "in small letters",
 	} {
 		_, err := ParseReference(text)
 		if err == nil || !strings.Contains(err.Error(), want) || diag.HintOf(err) == "" {
