@@ -34,16 +34,16 @@ var imports = []struct {
 	// Files of the program itself, replaced in one step.
 	{"internal/atomicfile", nil, nil},
 	// Files of a site, where they were sent to.
-	{"internal/sitefiles", nil, nil},
+	{"internal/sitefiles", []string{"lang/diag"}, nil},
 	// Numbers for those who watch.
 	{"internal/telemetry", nil, nil},
 	{"internal/telemetry/collectortest", nil, nil},
 	// Packages: archives of them, registries and signatures.
-	{"packages/archive", []string{"lang/diag"}, nil},
+	{"packages/archive", []string{"internal/sitefiles", "lang/diag"}, nil},
 	{"packages/oci", []string{"lang/diag", "packages/archive"}, []string{"packages/oci/registrytest"}},
 	{"packages/oci/registrytest", nil, nil},
 	{"packages/signature", []string{"lang/diag"}, nil},
-	{"packages/git", []string{"lang/diag", "runtime/fault"}, []string{"packages/git/gittest"}},
+	{"packages/git", []string{"internal/sitefiles", "lang/diag", "runtime/fault"}, []string{"packages/git/gittest"}},
 	{"packages/git/gittest", nil, nil},
 	// What a site has of them.
 	{"packages/lock", []string{"lang/diag", "lang/expr"}, []string{"internal/rapidtest"}},
@@ -142,7 +142,7 @@ var imports = []struct {
 	// How a machine is kept as one site wants it: pure but for the records of it.
 	{"runtime/reconcile", []string{"internal/atomicfile", "lang/diag", "lang/site", "states"}, []string{"internal/rapidtest"}},
 	// A device of a fleet manager of Margo: what is said, by version; the device; a manager for its tests.
-	{"runtime/source", []string{"internal/atomicfile", "lang/diag", "lang/site"}, nil},
+	{"runtime/source", []string{"internal/atomicfile", "internal/sitefiles", "lang/diag", "lang/site"}, nil},
 	{"runtime/source/sourcetest", []string{"runtime/source"}, nil},
 	{"runtime/source/folder", []string{"internal/sitefiles", "lang/diag", "runtime/source"}, []string{"runtime/source/sourcetest"}},
 	{"runtime/source/repository", []string{"lang/diag", "packages/git", "runtime/source"}, []string{"packages/git/gittest", "runtime/source/sourcetest"}},

@@ -67,7 +67,7 @@ func hideElements(v any, steps []Step, inner []Selector) any {
 		}
 		return out
 	}
-	return hideAll(v)
+	return nil // no element could be selected in it, and it may be a secret
 }
 
 // hideAll makes secrets of all that is in a value.

@@ -187,10 +187,11 @@ func carryOut(ctx context.Context, run *states.StateRun, o Options, shadow *host
 	if err := e.findOrphans(ctx); err != nil {
 		return nil, err
 	}
-	if run, err = e.withDeletions(ctx, run); err != nil {
+	all, err := e.withDeletions(ctx, run)
+	if err != nil {
 		return nil, err
 	}
-	if e.run, err = withOwed(e.withOrphans(run), e.debts.open); err != nil {
+	if e.run, err = withOwed(e.withOrphans(all), e.debts.open); err != nil {
 		return nil, err
 	}
 	e.run = e.withLateRemovals(e.run)

@@ -11,10 +11,10 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path"
 	"path/filepath"
 
 	"github.com/klauspost/compress/zstd"
+	"github.com/tenetcm/tenet/internal/sitefiles"
 )
 
 // Options say how an archive is extracted.
@@ -35,10 +35,13 @@ func Extract(ctx context.Context, in io.Reader, dir string, o Options) (Contents
 		return Contents{}, err
 	}
 	beside := filepath.Join(filepath.Dir(dir), ".extract-"+rand.Text())
-	if err := os.Mkdir(beside, 0o777); err != nil {
+	if err := os.Mkdir(beside, 0o755); err != nil {
 		return Contents{}, err
 	}
 	contents, err := extractInto(ctx, in, beside, o)
+	if err == nil {
+		err = os.Chmod(beside, 0o755) // whatever the umask is
+	}
 	if err == nil {
 		err = os.Rename(beside, dir)
 	}
@@ -57,29 +60,9 @@ func extractInto(ctx context.Context, in io.Reader, dir string, o Options) (Cont
 		return Contents{}, err
 	}
 	defer root.Close()
-	contents, err := Read(ctx, in, o, func(name string, executable bool, content io.Reader) error {
-		return extractFile(root, name, executable, content)
+	return Read(ctx, in, o, func(name string, executable bool, content io.Reader) error {
+		return sitefiles.Write(root, name, executable, content)
 	})
-	return contents, err
-}
-
-func extractFile(root *os.Root, name string, executable bool, content io.Reader) error {
-	if err := root.MkdirAll(path.Dir(name), 0o777); err != nil {
-		return err
-	}
-	mode := fs.FileMode(0o666)
-	if executable {
-		mode = 0o777
-	}
-	f, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(f, content)
-	if closed := f.Close(); err == nil {
-		err = closed
-	}
-	return err
 }
 
 // Read reads an archive, and hands on its files in their order; f may be nil. What was handed on counts only if there is no error in the end.

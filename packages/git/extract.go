@@ -9,11 +9,11 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path"
 	"path/filepath"
 	"strconv"
 	"strings"
 
+	"github.com/tenetcm/tenet/internal/sitefiles"
 	"github.com/tenetcm/tenet/lang/diag"
 )
 
@@ -57,10 +57,13 @@ func (r *Repository) Extract(ctx context.Context, commit, dir, destination strin
 		return Contents{}, err
 	}
 	beside := filepath.Join(filepath.Dir(destination), ".extract-"+rand.Text())
-	if err := os.Mkdir(beside, 0o777); err != nil {
+	if err := os.Mkdir(beside, 0o755); err != nil {
 		return Contents{}, err
 	}
 	if err = r.extractInto(ctx, entries, beside); err == nil {
+		err = os.Chmod(beside, 0o755) // whatever the umask is
+	}
+	if err == nil {
 		err = os.Rename(beside, destination)
 	}
 	if err != nil {
@@ -187,22 +190,8 @@ func (r *Repository) extractFile(root *os.Root, in *bufio.Reader, e entry) error
 	if want := fmt.Sprintf("%s blob %d\n", e.object, e.size); err != nil || line != want {
 		return r.damaged("%s: %q %v", quoteName(e.name), diag.Shorten(strings.TrimSpace(line)), err)
 	}
-	if err := root.MkdirAll(path.Dir(e.name), 0o777); err != nil {
-		return err
-	}
-	mode := fs.FileMode(0o666)
-	if e.executable {
-		mode = 0o777
-	}
-	f, err := root.OpenFile(e.name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
-	if err != nil {
-		return err
-	}
-	_, err = io.CopyN(f, in, e.size)
-	if closed := f.Close(); err == nil {
-		err = closed
-	}
-	if errors.Is(err, io.EOF) {
+	content := &io.LimitedReader{R: in, N: e.size}
+	if err = sitefiles.Write(root, e.name, e.executable, content); err == nil && content.N > 0 {
 		return r.damaged("%s ends early", quoteName(e.name))
 	}
 	if err == nil {

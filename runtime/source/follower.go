@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/tenetcm/tenet/internal/atomicfile"
+	"github.com/tenetcm/tenet/internal/sitefiles"
 	"github.com/tenetcm/tenet/lang/diag"
 )
 
@@ -22,6 +23,7 @@ import (
 type State struct {
 	Held    Revision `json:"held,omitzero"` // that counts
 	Fetched Fetched  `json:"fetched,omitzero"`
+	Digest  string   `json:"digest,omitempty"` // of its files: a loss of power may have left others
 	// Seen is the newest that was found, and Problem why it is not the one that counts; nil: it is, or its turn comes.
 	Seen     Revision  `json:"seen,omitzero"`
 	Problem  *Problem  `json:"problem,omitempty"`
@@ -116,10 +118,22 @@ func Open(c Config) (*Follower, error) {
 	if err := f.place(); err != nil {
 		return nil, err
 	}
-	if f.Folder() == "" { // what is lost is brought again
-		f.state.Held, f.state.Seen, f.state.Next = Revision{}, Revision{}, time.Time{}
+	if !f.isWhole() { // what is lost is brought again, and nothing is applied until then
+		f.state.Held, f.state.Seen, f.state.Problem, f.state.Next = Revision{}, Revision{}, nil, time.Time{}
+		if err := os.RemoveAll(filepath.Join(f.Dir, siteName)); err != nil {
+			return nil, err
+		}
 	}
 	return f, f.clean()
+}
+
+// isWhole reports whether the files of the revision that counts are all there, as they came.
+func (f *Follower) isWhole() bool {
+	if f.state.Held.IsZero() {
+		return false
+	}
+	digest, err := sitefiles.Digest(context.Background(), filepath.Join(f.Dir, siteName))
+	return err == nil && digest == f.state.Digest
 }
 
 // place puts the revision that counts where its files are, if that was not done yet: it is recorded before.
@@ -192,8 +206,8 @@ func (f *Follower) Turn(ctx context.Context) (changed bool, err error) {
 		f.fail(err)
 		return false, f.save()
 	}
-	f.answered()
 	if found.Is(f.state.Seen) && f.state.Problem == nil {
+		f.answered()
 		f.state.Next = f.Options.next(f.Now(), f.Random())
 		return false, f.save()
 	}
@@ -222,8 +236,8 @@ func (f *Follower) fail(err error) {
 
 // take brings a revision, and lets it count if it can be used.
 func (f *Follower) take(ctx context.Context, r Revision) (changed bool, err error) {
-	before := f.state.Seen
-	if !before.IsZero() && !before.Is(f.state.Held) && !before.Is(r) {
+	before, problem := f.state.Seen, f.state.Problem
+	if f.state.Failures == 0 && !before.IsZero() && !before.Is(f.state.Held) && !before.Is(r) {
 		f.tell(Event{Kind: Skipped, Revision: before, Text: "there is another one"})
 	}
 	if !r.Is(before) {
@@ -233,6 +247,7 @@ func (f *Follower) take(ctx context.Context, r Revision) (changed bool, err erro
 	}
 	f.state.Seen = r
 	if r.Is(f.state.Held) { // it was put back to what counts
+		f.answered()
 		f.state.Problem, f.state.Next = nil, f.Options.next(f.Now(), f.Random())
 		return false, nil
 	}
@@ -248,13 +263,20 @@ func (f *Follower) take(ctx context.Context, r Revision) (changed bool, err erro
 	case ctx.Err() != nil:
 		return false, errors.Join(ctx.Err(), os.RemoveAll(dir))
 	case IsRefused(err):
+		f.answered()
 		f.reject(r, err)
 		return false, os.RemoveAll(dir)
 	case err != nil:
 		f.fail(err)
-		f.state.Seen = before
+		f.state.Seen, f.state.Problem = before, problem
 		return false, os.RemoveAll(dir)
 	}
+	if !fetched.Same {
+		if f.state.Digest, err = sitefiles.Digest(ctx, dir); err != nil {
+			return false, errors.Join(err, os.RemoveAll(dir))
+		}
+	}
+	f.answered()
 	return !fetched.Same, f.adopt(r, fetched)
 }
 

@@ -246,6 +246,43 @@ func TestWhen(t *testing.T) {
 	}
 }
 
+// What looks well, and cannot be fetched, is tried at growing intervals, and told once. A revision that was rejected before stays so.
+func TestFetchFails(t *testing.T) {
+	w := newWorld(t, t.TempDir(), source.Options{Poll: time.Hour})
+	w.now.ID = "one"
+	w.turn()
+	w.now.ID, w.broken["two"] = "two", true
+	w.turn()
+	w.expect("one", "adopted one, rejected two")
+	w.now.ID, w.torn = "three", true
+	began, fetches := w.time, w.fetches
+	for w.time.Sub(began) < 24*time.Hour {
+		w.turn()
+	}
+	if w.expect("one", "skipped two, away"); w.fetches-fetches > 60 {
+		t.Errorf("it was fetched %d times in a day", w.fetches-fetches)
+	}
+	w.now.ID, w.broken["two"], w.torn = "two", false, false
+	w.turn()
+	w.expect("two", "back, adopted two")
+}
+
+// After a loss of power files may be there that are not what was written: nothing is made of them.
+func TestFilesAreTorn(t *testing.T) {
+	w := newWorld(t, t.TempDir(), source.Options{})
+	w.now.ID = "one"
+	w.turn()
+	if err := os.Truncate(filepath.Join(w.f.Folder(), "id"), 0); err != nil {
+		t.Fatal(err)
+	}
+	w.begin()
+	if folder := w.f.Folder(); folder != "" {
+		t.Errorf("it has the files of %s still", folder)
+	}
+	w.turn()
+	w.expect("one", "adopted one, adopted one")
+}
+
 func TestFolderIsLost(t *testing.T) {
 	w := newWorld(t, t.TempDir(), source.Options{})
 	w.now.ID = "one"
