@@ -47,7 +47,7 @@ var imports = []struct {
 	{"packages/git/gittest", nil, nil},
 	// What a site has of them.
 	{"packages/lock", []string{"lang/diag", "lang/expr"}, []string{"internal/rapidtest"}},
-	{"packages", []string{"lang", "lang/diag", "packages/archive", "packages/lock"}, []string{"*"}},
+	{"packages", []string{"lang", "lang/diag", "packages/archive", "packages/lock", "packages/signature"}, []string{"*"}},
 	// Whatever downloads.
 	{"packages/get", []string{"internal/sitefiles", "lang", "lang/diag", "packages", "packages/*"}, []string{"*"}},
 	// Panics, wherever a goroutine is begun.
@@ -145,7 +145,7 @@ var imports = []struct {
 	{"runtime/source", []string{"internal/atomicfile", "internal/sitefiles", "lang/diag", "lang/site"}, nil},
 	{"runtime/source/sourcetest", []string{"runtime/source"}, nil},
 	{"runtime/source/folder", []string{"internal/sitefiles", "lang/diag", "runtime/source"}, []string{"runtime/source/sourcetest"}},
-	{"runtime/source/repository", []string{"lang/diag", "packages/git", "runtime/source"}, []string{"packages/git/gittest", "runtime/source/sourcetest"}},
+	{"runtime/source/repository", []string{"lang/diag", "packages/git", "packages/signature", "runtime/source"}, []string{"packages/git/gittest", "runtime/source/sourcetest"}},
 	{"runtime/source/margo/rc2", []string{"internal/plainjson", "lang/diag", "lang/document"}, nil},
 	{"runtime/source/margo/managertest", []string{"runtime/source/margo/rc2"}, nil},
 	{"runtime/source/margo/compose", []string{"internal/atomicfile", "lang/diag", "packages/oci", "runtime/source/margo", "runtime/source/margo/rc2", "states"}, []string{"lang", "modules", "packages/oci/registrytest", "runtime/host", "stdlib"}},

@@ -38,6 +38,8 @@ type Options struct {
 	OpenOutside func(path string) (fs.FS, error)
 	// OpenPackage opens the package that a source stands for: see IsPackage. It is asked once for each. Nil: there are none.
 	OpenPackage func(source string) (*Package, error)
+	// CheckSigner is an error unless a file of the site, of allowed signers, has whoever has signed a package. Nil: any signature counts.
+	CheckSigner func(file, signer string) error
 	// MaxNesting is how deep brackets, operators and conditionals may nest;
 	// 0: DefaultMaxNesting.
 	MaxNesting int

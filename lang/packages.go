@@ -97,10 +97,18 @@ func (d *directories) demandSignatures(signers string, at diag.Range) (list diag
 	return list
 }
 
-// unsigned is the error that nobody has signed a package of a site that demands it.
+// unsigned is the error that nobody has signed a package of a site that demands it, or somebody who does not count.
 func (d *directories) unsigned(p *openedPackage) error {
-	if d.signers == "" || p.Signer != "" {
+	switch {
+	case d.signers == "":
+		return nil
+	case p.Signer == "":
+		return &diag.HintError{Message: fmt.Sprintf("%s is not signed by anybody whom %s names", p.source, d.signers), Hint: "tenet get looks for signatures: have its author sign it, or leave signers out"}
+	case d.options.CheckSigner == nil:
 		return nil
 	}
-	return &diag.HintError{Message: fmt.Sprintf("%s is not signed by anybody whom %s names", p.source, d.signers), Hint: "tenet get looks for signatures: have its author sign it, or leave signers out"}
+	if err := d.options.CheckSigner(d.signers, p.Signer); err != nil {
+		return &diag.HintError{Message: fmt.Sprintf("%s is signed by %s, who does not count: %v", p.source, p.Signer, err), Hint: "tenet get looks for other signatures of it"}
+	}
+	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/alecthomas/kong"
@@ -196,7 +197,7 @@ func (s *client) signersOf(root *os.Root) (*get.Signers, error) {
 	return &get.Signers{Name: name, Data: data}, failure(err)
 }
 
-// bring opens all packages of a site, for each of its hosts, and gives the lock of them.
+// bring opens all packages of a site, for each of its hosts, and gives the lock of them. A site that has mistakes is refused: it cannot be told what it uses.
 func (s *client) bring(ctx context.Context, path string, g *get.Getter) (*lock.Lock, error) {
 	s.packageOpener = func(fs.FS) func(string) (*lang.Package, error) { return g.Open(ctx) }
 	s.secretsHidden, s.inventoryHidden = true, true
@@ -210,9 +211,9 @@ func (s *client) bring(ctx context.Context, path string, g *get.Getter) (*lock.L
 	if len(hosts) == 0 {
 		hosts = []lang.Host{{Name: c.Target.Host}}
 	}
-	for _, h := range hosts { // scripts may name more
+	for _, h := range hosts {
 		if ctx.Err() != nil {
-			break
+			return nil, &status{code: exitInterrupted, err: errInterrupted}
 		}
 		_, diags, err := s.compileHost(ctx, c, h.Name, c.Target.Facts)
 		if err != nil {
@@ -220,17 +221,25 @@ func (s *client) bring(ctx context.Context, path string, g *get.Getter) (*lock.L
 		}
 		all = append(all, diags...)
 	}
+	if err := g.OpenLiterals(ctx); err != nil { // which scripts may name for other hosts
+		return nil, failure(err)
+	}
 	if ctx.Err() != nil {
 		return nil, &status{code: exitInterrupted, err: errInterrupted}
 	}
-	l, err := g.Lock()
-	if err == nil {
-		return l, nil // whatever else is wrong with the site: tenet validate tells
-	}
-	if err := s.diagnose(c, all.Sorted()); err != nil {
+	if err := s.diagnose(c, errorsOf(all)); err != nil {
 		return nil, err
 	}
-	return nil, newStatus(exitSite, err, diag.HintOf(err))
+	l, err := g.Lock()
+	if err != nil {
+		return nil, newStatus(exitSite, err, diag.HintOf(err))
+	}
+	return l, nil
+}
+
+// errorsOf leaves out warnings, and repetitions.
+func errorsOf(list diag.List) diag.List {
+	return slices.DeleteFunc(list.Sorted(), func(d diag.Diagnostic) bool { return d.Severity != diag.Error })
 }
 
 // compareVersions finds out what differs between versions of packages, as far as the former ones are here.

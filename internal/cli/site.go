@@ -15,6 +15,7 @@ import (
 	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/lang/secrets"
 	"github.com/tenetcm/tenet/modules"
+	"github.com/tenetcm/tenet/packages"
 	"github.com/tenetcm/tenet/runtime/host"
 	"github.com/tenetcm/tenet/runtime/orchestrate"
 	"github.com/tenetcm/tenet/states"
@@ -79,7 +80,7 @@ func (s *client) openSite(ctx context.Context, path string) (*lang.Site, error) 
 		return s.recording().directory(at, outside, siteFiles(ctx, outside)), nil
 	}
 	files := s.recording().directory(dir, root, siteFiles(ctx, root))
-	options.OpenPackage = s.openPackages(files)
+	options.OpenPackage, options.CheckSigner = s.openPackages(files), packages.CheckSigner(files)
 	defer s.limitEvaluation()()
 	// What Load finds is in the lists of For too, in order with the rest.
 	loaded, _ := lang.Load(files, options)

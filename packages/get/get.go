@@ -11,12 +11,14 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/tenetcm/tenet/lang"
 	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/packages"
 	"github.com/tenetcm/tenet/packages/archive"
 	"github.com/tenetcm/tenet/packages/lock"
+	"github.com/tenetcm/tenet/packages/signature"
 )
 
 // Found is what a source stands for at present.
@@ -42,6 +44,26 @@ type Signers struct {
 	Data []byte
 }
 
+// lacks reports whether the key of a signer is not in the file, or not any more.
+func (s *Signers) lacks(signer string) bool {
+	allowed, err := signature.ParseSigners(s.Name, s.Data, nil)
+	words := strings.Fields(signer)
+	if err != nil || len(words) == 0 {
+		return true
+	}
+	_, err = allowed.Find(words[len(words)-1], "", time.Time{})
+	return err != nil
+}
+
+// allow is an error unless a key may sign now, for Git. A commit's own date says nothing: who has the key writes it.
+func (s *Signers) allow(fingerprint string) error {
+	allowed, err := signature.ParseSigners(s.Name, s.Data, nil)
+	if err == nil {
+		_, err = allowed.Find(fingerprint, "git", time.Now())
+	}
+	return err
+}
+
 // Getter brings the packages of one site.
 type Getter struct {
 	Site    fs.FS             // with the lock as it was, and vendor
@@ -56,6 +78,7 @@ type Getter struct {
 	mu     sync.Mutex
 	former *lock.Lock
 	opened map[string]*opening
+	bytes  int64 // of what was brought
 }
 
 // opening is a package that is being opened, once, whoever asks.
@@ -78,6 +101,10 @@ func (g *Getter) Open(ctx context.Context) func(source string) (*lang.Package, e
 		o := g.opened[source]
 		if o == nil {
 			o = &opening{}
+			if len(g.opened) >= maxPackages {
+				o.err = &diag.HintError{Message: fmt.Sprintf("%s is one package too many: a site has %d at most", source, maxPackages), Hint: "a package names others: look which names so many"}
+				o.Do(func() {})
+			}
 			g.opened[source] = o
 		}
 		g.mu.Unlock()
@@ -163,11 +190,43 @@ func (g *Getter) bring(ctx context.Context, origin Origin, o *opening) error {
 	}
 	o.of.Digest, o.brought = digest, true
 	dir := packages.CachePath(g.Cache, digest)
-	if err := os.Rename(files, dir); err != nil && !errors.Is(err, fs.ErrExist) { // another process may have been faster
-		return err
+	if there, err := archive.Digest(os.DirFS(dir)); err != nil || there != digest { // else another site uses it, or another process was faster
+		if err := os.RemoveAll(dir); err != nil {
+			return err
+		}
+		if err := os.Rename(files, dir); err != nil {
+			return err
+		}
 	}
 	o.files = os.DirFS(dir)
-	return nil
+	return g.weigh(o)
+}
+
+// Limits of what one site may bring: packages name others, and whoever has made one of them says which.
+const (
+	maxPackages = 300
+	maxBytes    = 2 << 30
+)
+
+// weigh refuses packages that are too much together.
+func (g *Getter) weigh(o *opening) error {
+	var bytes int64
+	err := fs.WalkDir(o.files, ".", func(_ string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		info, err := e.Info()
+		if err == nil {
+			bytes += info.Size()
+		}
+		return err
+	})
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.bytes += bytes; err == nil && g.bytes > maxBytes {
+		err = &diag.HintError{Message: fmt.Sprintf("with %s the packages of the site have more than %d MiB", o.of.Source, maxBytes>>20), Hint: "a package names others: look which brings so much"}
+	}
+	return err
 }
 
 // sign notes who has signed a package, if anybody has to. What the lock says of it was looked at when it was written.
@@ -175,7 +234,7 @@ func (g *Getter) sign(ctx context.Context, origin Origin, of *lock.Package) (err
 	switch {
 	case g.Signers == nil:
 		of.Signer = ""
-	case of.Signer == "" || g.Updates != nil && g.Updates(of.Source):
+	case of.Signer == "" || g.Signers.lacks(of.Signer) || g.Updates != nil && g.Updates(of.Source):
 		of.Signer, err = origin.Signer(ctx, of.Source, of.From, of.Digest, g.Signers)
 	}
 	return err

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/packages"
@@ -68,7 +69,10 @@ func (r Repositories) Signer(ctx context.Context, source, commit, _ string, sign
 		return "", err
 	}
 	v, err := from.Resolve(ctx, ref.Ref)
-	if err != nil || v.Commit != commit {
+	if err != nil {
+		return "", err
+	}
+	if v.Commit != commit {
 		v = git.Revision{Commit: commit} // the tag stands for another one by now
 	}
 	if err := from.Fetch(ctx, v); err != nil {
@@ -84,8 +88,11 @@ func (r Repositories) Signer(ctx context.Context, source, commit, _ string, sign
 		return "", err
 	}
 	by, err := from.Verify(ctx, v, f.Name())
+	if err == nil {
+		err = signers.allow(by.Fingerprint)
+	}
 	if err != nil {
-		return "", &diag.HintError{Message: fmt.Sprintf("%s is refused, by the signers that %s names: %v", source, signers.Name, err), Hint: diag.HintOf(err)}
+		return "", &diag.HintError{Message: fmt.Sprintf("%s is refused: %s", source, strings.ReplaceAll(err.Error(), f.Name(), signers.Name)), Hint: diag.HintOf(err)}
 	}
 	return by.Principal + " " + by.Fingerprint, nil
 }

@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"os"
 	"path"
-	"strings"
 
 	"github.com/tenetcm/tenet/internal/sitefiles"
 	"github.com/tenetcm/tenet/lang/diag"
@@ -40,8 +39,6 @@ func (g *Getter) Vendor(site *os.Root, l *lock.Lock) error {
 			return &diag.HintError{Message: dir + " is no directory", Hint: "move it out of the way: packages come there"}
 		}
 	}
-	g.mu.Lock()
-	defer g.mu.Unlock()
 	wanted := map[string]bool{}
 	for _, p := range l.Packages {
 		o := g.opened[p.Source]
@@ -56,8 +53,33 @@ func (g *Getter) Vendor(site *os.Root, l *lock.Lock) error {
 			return err
 		}
 	}
-	for _, kind := range kinds() {
-		if _, err := sweep(site, path.Join(packages.Vendor, kind), wanted); err != nil {
+	former, err := packages.Lock(site.FS())
+	if err != nil {
+		return err
+	}
+	for _, p := range former.Packages { // and nothing else that lies there
+		name, err := packages.Name(p.Source)
+		if to := path.Join(packages.Vendor, name); err == nil && !wanted[to] {
+			err = errors.Join(site.RemoveAll(to), removeEmpty(site, path.Dir(to)))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// removeEmpty removes a directory of vendor, and those around it, in which nothing is.
+func removeEmpty(site *os.Root, dir string) error {
+	for ; dir != packages.Vendor && dir != "."; dir = path.Dir(dir) {
+		entries, err := fs.ReadDir(site.FS(), dir)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil || len(entries) > 0 {
+			return err
+		}
+		if err := site.Remove(dir); err != nil {
 			return err
 		}
 	}
@@ -99,32 +121,4 @@ func copyFiles(site *os.Root, to string, files fs.FS) error {
 		defer in.Close()
 		return sitefiles.Write(site, path.Join(to, name), sitefiles.IsExecutable(info.Mode()), in)
 	})
-}
-
-// sweep removes folders in which no package is that is wanted, and reports whether something is left.
-func sweep(site *os.Root, dir string, wanted map[string]bool) (left bool, err error) {
-	if wanted[dir] {
-		return true, nil
-	}
-	entries, err := fs.ReadDir(site.FS(), dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return false, nil
-	}
-	for _, e := range entries {
-		name := path.Join(dir, e.Name())
-		isPackage := strings.Contains(e.Name(), "@") || strings.HasPrefix(e.Name(), draftPrefix)
-		some := false
-		switch {
-		case err != nil:
-		case !e.IsDir() || isPackage && !wanted[name]:
-			err = site.RemoveAll(name)
-		default:
-			some, err = sweep(site, name, wanted)
-		}
-		left = left || some
-	}
-	if err == nil && !left {
-		err = site.Remove(dir)
-	}
-	return left, err
 }

@@ -42,6 +42,25 @@ type Signer struct {
 	Line        int    // in the file
 }
 
+// Find finds the line of a key by its fingerprint, which has to be allowed to sign in a namespace at a time; an empty namespace, and a zero time: in any, and at any.
+func (s *Signers) Find(fingerprint, namespace string, at time.Time) (Signer, error) {
+	var reasons []string
+	for _, line := range s.lines {
+		if ssh.FingerprintSHA256(line.key) != fingerprint {
+			continue
+		}
+		if reason := line.refusalIn(namespace, at); reason != "" {
+			reasons = append(reasons, fmt.Sprintf("%s:%d: %s", s.name, line.number, reason))
+			continue
+		}
+		return Signer{Principals: line.principals, Fingerprint: fingerprint, Line: line.number}, nil
+	}
+	if len(reasons) > 0 {
+		return Signer{}, refuse("", "%s may not sign: %s", fingerprint, strings.Join(reasons, "; "))
+	}
+	return Signer{}, refuse("where that is somebody to trust, add a line with the key", "%s does not name %s", s.name, fingerprint)
+}
+
 // Verify tells who has signed a digest, of those who were allowed to at a time.
 func (s *Signers) Verify(digest string, text []byte, at time.Time) (Signer, error) {
 	signature, err := parse(text)

@@ -194,13 +194,16 @@ func parseTime(text string, zone *time.Location) (time.Time, error) {
 }
 
 // refusal says why a line's key may not sign a package at a time; empty: it may.
-func (l *line) refusal(at time.Time) string {
+func (l *line) refusal(at time.Time) string { return l.refusalIn(Namespace, at) }
+
+// refusalIn tells why a key may not sign in a namespace at a time; empty: it may.
+func (l *line) refusalIn(namespace string, at time.Time) string {
 	switch {
-	case l.namespaces != "" && !matchList(Namespace, l.namespaces):
-		return "the key is for " + l.namespaces + ", not for " + Namespace
-	case !l.validAfter.IsZero() && at.Before(l.validAfter):
+	case namespace != "" && l.namespaces != "" && !matchList(namespace, l.namespaces):
+		return "the key is for " + l.namespaces + ", not for " + namespace
+	case !at.IsZero() && !l.validAfter.IsZero() && at.Before(l.validAfter):
 		return "the key is not valid yet, before " + l.validAfter.Format(time.RFC3339)
-	case !l.validBefore.IsZero() && at.After(l.validBefore):
+	case !at.IsZero() && !l.validBefore.IsZero() && at.After(l.validBefore):
 		return "the key is not valid any more, after " + l.validBefore.Format(time.RFC3339)
 	}
 	return ""

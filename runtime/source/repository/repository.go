@@ -7,9 +7,11 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/packages/git"
+	"github.com/tenetcm/tenet/packages/signature"
 	"github.com/tenetcm/tenet/runtime/source"
 )
 
@@ -46,6 +48,9 @@ func (s *Source) Fetch(ctx context.Context, r, held source.Revision, dir string)
 		if err != nil {
 			return out, judged(ctx, err)
 		}
+		if err := s.allow(by.Fingerprint); err != nil {
+			return out, source.Refuse(err)
+		}
 		out.Signer = by.Principal + " " + by.Fingerprint
 	}
 	if !held.IsZero() && held.ID != r.ID {
@@ -73,6 +78,19 @@ func (s *Source) isSame(ctx context.Context, commit, held string) (bool, error) 
 		return false, err
 	}
 	return !slices.ContainsFunc(names, func(name string) bool { return s.Dir == "" || name == s.Dir || strings.HasPrefix(name, s.Dir+"/") }), nil
+}
+
+// allow is an error unless a key may sign now. A commit's own date, by which git goes, says nothing: who has the key writes it.
+func (s *Source) allow(fingerprint string) error {
+	data, err := os.ReadFile(s.Signers)
+	if err != nil {
+		return err
+	}
+	allowed, err := signature.ParseSigners(s.Signers, data, nil)
+	if err == nil {
+		_, err = allowed.Find(fingerprint, "git", time.Now())
+	}
+	return err
 }
 
 // isRewritten reports whether a revision does not come after the one that is held, which is refused where signatures count: somebody could put an old one in
