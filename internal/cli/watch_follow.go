@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -14,6 +15,7 @@ import (
 	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/packages/git"
 	"github.com/tenetcm/tenet/runtime/journal"
+	"github.com/tenetcm/tenet/runtime/reconcile"
 	"github.com/tenetcm/tenet/runtime/source"
 	"github.com/tenetcm/tenet/runtime/source/repository"
 )
@@ -39,6 +41,19 @@ func (f *followFlags) check(cmd *watchCmd) error {
 		return usage("the site is git::https://HOST/REPOSITORY//DIR?ref=BRANCH", "--signers, --token-file, --ssh-key, --known-hosts and --report are for a repository that is followed")
 	case !cmd.isFollowed() && !cmd.isDevice() && len(f.Downtime) > 0:
 		return usage("the site is git::URL, or margo+https://HOST", "--downtime is for what is followed")
+	}
+	for name, path := range map[string]*string{"signers": &f.Signers, "token-file": &f.TokenFile, "ssh-key": &f.SSHKey, "known-hosts": &f.KnownHosts, "report": &f.Report} {
+		if *path == "" {
+			continue
+		}
+		full, err := filepath.Abs(*path)
+		if err == nil {
+			_, err = os.Stat(full)
+		}
+		if err != nil {
+			return usage("name a file that is there", "--%s: %w", name, err)
+		}
+		*path = full
 	}
 	_, err := f.downtimes()
 	return err
@@ -78,26 +93,25 @@ func (cmd *watchCmd) follow(ctx context.Context, s *client, now <-chan struct{})
 	w := &followWatch{watcher: &watcher{client: s, cmd: cmd}, address: cmd.Site}
 	s.lockTimeout, s.prune = time.Duration(cmd.LockTimeout), cmd.Prune
 	s.shownDiagnostics, s.evaluation = &shownDiagnostics{}, &lastEvaluation{now: time.Now}
-	dir, err := w.openFollower()
+	dir, err := w.folder()
 	if err != nil {
 		return failure(err)
 	}
 	defer func() { cmd.Site = w.address }()
 	cmd.Site = filepath.Join(dir, "site")
-	w.listen = w.report.hear
-	if err := w.open(); err != nil {
+	if err := w.open(); err != nil { // first: it keeps others from what follows
 		return failure(err)
 	}
 	defer func() { err = errors.Join(err, failure(w.loop.Close())) }()
+	if err := w.openFollower(dir); err != nil {
+		return failure(err)
+	}
+	w.listen = w.report.hear
 	return w.run(ctx, now)
 }
 
-// openFollower takes the follower up where it was, and gives its folder.
-func (w *followWatch) openFollower() (string, error) {
-	ref, err := git.ParseReference(w.address)
-	if err != nil {
-		return "", err
-	}
+// folder is that of the records of the source, in the state folder.
+func (w *followWatch) folder() (string, error) {
 	state, err := w.stateDir()
 	if err == nil {
 		err = journal.MakeFolder(state)
@@ -105,29 +119,40 @@ func (w *followWatch) openFollower() (string, error) {
 	if err == nil {
 		state, err = filepath.Abs(state)
 	}
+	sum := sha256.Sum256([]byte(w.address))
+	return filepath.Join(state, "sources", hex.EncodeToString(sum[:8])), err
+}
+
+// openFollower takes the follower up where it was, in its folder.
+func (w *followWatch) openFollower(dir string) error {
+	ref, err := git.ParseReference(w.address)
 	if err != nil {
-		return "", err
+		return err
 	}
 	cmd := w.cmd
-	client := &git.Client{Dir: filepath.Join(state, "repositories"), Getenv: w.getenv,
+	client := &git.Client{Dir: filepath.Join(filepath.Dir(filepath.Dir(dir)), "repositories"), Getenv: w.getenv,
 		Credentials: git.Credentials{TokenFile: cmd.TokenFile, SSHKey: cmd.SSHKey, KnownHosts: cmd.KnownHosts}}
 	from, err := client.Repository(ref.URL)
 	if err != nil {
-		return "", err
+		return err
 	}
-	sum := sha256.Sum256([]byte(w.address))
-	dir := filepath.Join(state, "sources", hex.EncodeToString(sum[:8]))
-	c := source.Config{Source: &repository.Source{Repository: from, Ref: ref.Ref, Dir: ref.Dir, Signers: cmd.Signers}, Dir: dir, Check: w.check, Tell: w.tell}
+	c := source.Config{Source: &repository.Source{Repository: from, Ref: ref.Ref, Dir: ref.Dir, Signers: cmd.Signers}, Dir: dir, Signed: cmd.Signers != "", Check: w.check, Tell: w.tell}
 	if cmd.Poll != nil {
 		c.Poll = time.Duration(*cmd.Poll)
 	}
 	if c.Downtimes, err = cmd.downtimes(); err != nil {
-		return "", err
+		return err
 	}
-	if w.follower, err = source.Open(c); err == nil {
-		w.report, err = openRevisionReport(dir, w.address, w.cmd.followFlags.Report, w.showReport)
+	if w.follower, err = source.Open(c); err != nil {
+		return err
 	}
-	return dir, err
+	if w.report, err = openRevisionReport(dir, w.address, cmd.Report, w.showReport); err != nil {
+		return err
+	}
+	if held := w.follower.State().Held; !held.IsZero() && !w.report.tracker.Report().Revision.Is(held) { // a process has died before it could tell
+		w.report.tracker.Begin(held, "its turn comes", []string{""}, false)
+	}
+	return nil
 }
 
 // run looks for new revisions, and keeps the machine as the one that counts says.
@@ -143,7 +168,7 @@ func (w *followWatch) run(ctx context.Context, now <-chan struct{}) error {
 		if next := w.nextRound(begun); err == nil && !next.IsZero() && time.Until(next) <= 0 {
 			w.count++
 			if err = w.round(ctx, w.count); err == nil {
-				if failed := w.report.round(w.loop.State(), w.lastEnd, w.last == exitDone); failed != nil {
+				if failed := w.report.round(w.loop.State(), w.lastEnd, w.last == exitDone, w.options.Mode == reconcile.Audit, w.differing); failed != nil {
 					w.client.report(failure(failed))
 				}
 			}
@@ -161,7 +186,7 @@ func (w *followWatch) run(ctx context.Context, now <-chan struct{}) error {
 			return nil
 		}
 	}
-	if !begun && w.follower.State().Problem != nil || w.last != exitDone {
+	if !begun || w.follower.State().Problem != nil || w.last != exitDone {
 		return &status{code: max(w.last, exitFailed)}
 	}
 	return nil
@@ -248,8 +273,12 @@ func firstMistakes(list diag.List) error {
 func (w *followWatch) tell(e source.Event) {
 	switch e.Kind {
 	case source.Advanced:
+		w.report.rejected = nil
 		w.report.tracker.Advance(e.Revision)
+	case source.Rejected:
+		w.report.reject(e)
 	case source.Adopted:
+		w.report.rejected = nil
 		w.report.tracker.Begin(e.Revision, "its turn comes", w.components, w.removes)
 	}
 	if w.globals.JSON {

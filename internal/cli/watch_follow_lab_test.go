@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/tenetcm/tenet/packages/git/gittest"
+	"github.com/tenetcm/tenet/runtime/source"
 )
 
 // followed is a site in a repository, and what a watch of it does to a folder.
@@ -131,11 +132,13 @@ func TestWatchRepository(t *testing.T) {
 
 	// What does not load leaves the former one, and the error names file and line.
 	f.repository.Commit(gittest.Commit{Files: map[string]string{"sites/a/site.hcl": "site {\n  name = \"followed\"\n}\nfile \"x\" {\n"}, Time: time.Now()})
-	f.watch(2)
-	if !strings.Contains(f.text, "rejected") || !strings.Contains(f.text, "site.hcl:") {
-		t.Errorf("it tells\n%s", f.text)
+	if exit := f.watch(2); exit == exitDone || !strings.Contains(f.text, "rejected") || !strings.Contains(f.text, "site.hcl:") {
+		t.Errorf("status %d, and it tells\n%s", exit, f.text)
 	}
-	f.expect("web")
+	f.expect("web", "failed:")
+	if r := f.record(); r.Phase != source.Installed || r.Rejected == nil || r.Rejected.Phase != source.Failed || !strings.Contains(r.Rejected.Message, "site.hcl:") {
+		t.Errorf("the record is %+v", r)
+	}
 
 	// One that fails on the way is told with its place.
 	f.commit("web", "bad=/proc/nowhere/file", "cache")
@@ -144,17 +147,48 @@ func TestWatchRepository(t *testing.T) {
 	if len(told) < 3 || !strings.HasPrefix(told[len(told)-1], "failed:") || !strings.Contains(told[len(told)-1], "bad=failed") {
 		t.Errorf("told was\n%s\n%s", strings.Join(told, "\n"), f.text)
 	}
-	data, err := filepath.Glob(filepath.Join(f.state, "sources", "*", "report.json"))
-	if err != nil || len(data) != 1 {
-		t.Fatal(data, err)
-	}
-	text, err := os.ReadFile(data[0])
-	if err != nil || !strings.Contains(string(text), `"source":"component.bad.file.f"`) && !strings.Contains(string(text), `component.bad.file`) {
-		t.Errorf("the record is %s, %v", text, err)
+	if r := f.record(); r.Rejected != nil || !strings.HasPrefix(r.Source, "component.bad.file") {
+		t.Errorf("the record is %+v", r)
 	}
 	f.commit("web", "cache")
 	f.watch(3)
 	if told := f.told(); len(told) == 0 || told[len(told)-1] != "installed: bad=removed cache=installed web=installed" {
 		t.Errorf("told was\n%s\n%s", strings.Join(told, "\n"), f.text)
+	}
+
+	// Who only looks has installed nothing.
+	f.commit("web", "cache", "more")
+	f.watch(2, "--plan-only", "--yes=false")
+	if told := f.told(); len(told) == 0 || !strings.HasPrefix(told[len(told)-1], "pending:") {
+		t.Errorf("told was\n%s\n%s", strings.Join(told, "\n"), f.text)
+	}
+	f.expect("cache web")
+}
+
+// record is what the state folder says.
+func (f *followed) record() (r reportFile) {
+	f.Helper()
+	names, err := filepath.Glob(filepath.Join(f.state, "sources", "*", "report.json"))
+	if err != nil || len(names) != 1 {
+		f.Fatal(names, err)
+	}
+	data, err := os.ReadFile(names[0])
+	if err == nil {
+		err = json.Unmarshal(data, &r)
+	}
+	if err != nil {
+		f.Fatal(err)
+	}
+	return r
+}
+
+// A repository that cannot be asked, and of which nothing is there, is no success; and files are named from where the command is.
+func TestWatchNothing(t *testing.T) {
+	f := newFollowed(t)
+	if exit := f.watch(1); exit == exitDone || !strings.Contains(f.text, "away") {
+		t.Errorf("status %d\n%s", exit, f.text)
+	}
+	if exit := f.watch(1, "--signers", "nowhere"); exit != exitUsage || !strings.Contains(f.text, "--signers") {
+		t.Errorf("status %d\n%s", exit, f.text)
 	}
 }

@@ -28,13 +28,18 @@ type revisionReport struct {
 	file    string
 	address string
 	program string
-	failed  error // of what was told
+	show    func(source.Report)
+	// rejected is the newest revision, if it cannot be used.
+	rejected *source.Report
+	failed   error // of what was told
 }
 
 // reportFile is what is recorded, and what a program gets.
 type reportFile struct {
 	Address string `json:"address"`
 	source.Report
+	// Rejected is the newest revision, if it cannot be used: the report is that of the one that counts.
+	Rejected *source.Report `json:"rejected,omitempty"`
 }
 
 const (
@@ -44,7 +49,7 @@ const (
 
 // openRevisionReport takes up what was told before.
 func openRevisionReport(dir, address, program string, show func(source.Report)) (*revisionReport, error) {
-	r := &revisionReport{file: filepath.Join(dir, reportName), address: address, program: program}
+	r := &revisionReport{file: filepath.Join(dir, reportName), address: address, program: program, show: show}
 	r.tracker = source.Tracker{Now: time.Now, Tell: func(report source.Report) {
 		show(report)
 		if err := r.tell(report); err != nil {
@@ -58,17 +63,31 @@ func openRevisionReport(dir, address, program string, show func(source.Report)) 
 	var before reportFile
 	if err == nil && json.Unmarshal(data, &before) == nil {
 		r.tracker.Resume(before.Report)
+		r.rejected = before.Rejected
 	}
 	return r, err
 }
 
-// tell records a report, and hands it to the program, which has a short time for it.
+// tell records a report of the revision that counts, and hands it to the program.
 func (r *revisionReport) tell(report source.Report) error {
-	data, err := json.Marshal(reportFile{r.address, report})
-	if err == nil {
-		err = atomicfile.Replace(r.file, atomicfile.Options{}, atomicfile.Data(data))
+	return errors.Join(r.record(report), r.hand(report))
+}
+
+func (r *revisionReport) record(report source.Report) error {
+	data, err := json.Marshal(reportFile{r.address, report, r.rejected})
+	if err != nil {
+		return err
 	}
-	if err != nil || r.program == "" {
+	return atomicfile.Replace(r.file, atomicfile.Options{}, atomicfile.Data(data))
+}
+
+// hand gives a report to the program, which has a short time for it.
+func (r *revisionReport) hand(report source.Report) error {
+	if r.program == "" {
+		return nil
+	}
+	data, err := json.Marshal(reportFile{Address: r.address, Report: report})
+	if err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), programTime)
@@ -79,6 +98,14 @@ func (r *revisionReport) tell(report source.Report) error {
 		return &diag.HintError{Message: fmt.Sprintf("--report %s: %v: %s", r.program, err, diag.Shorten(diag.Safe(strings.TrimSpace(string(out))))), Hint: "what became of the revision is in " + r.file}
 	}
 	return nil
+}
+
+// reject tells of a revision that cannot be used. The one that counts stands as it did.
+func (r *revisionReport) reject(e source.Event) {
+	failed := source.Report{Revision: e.Revision, Phase: source.Failed, Code: "rejected", Message: diag.Shorten(e.Text), Since: e.Time, Components: []source.Component{}}
+	r.rejected = &failed
+	r.show(failed)
+	r.failed = errors.Join(r.failed, r.record(r.tracker.Report()), r.hand(failed))
 }
 
 // hear takes what an apply says.
@@ -101,9 +128,13 @@ func (r *revisionReport) hear(ev states.Event) {
 }
 
 // round notes how a round has ended: one that has nothing left to do has installed all.
-func (r *revisionReport) round(s reconcile.State, end roundEnd, isWell bool) error {
+func (r *revisionReport) round(s reconcile.State, end roundEnd, isWell, isAudit bool, differing int) error {
 	switch {
 	case r.tracker.Report().Revision.IsZero():
+	case s.Phase == reconcile.Waiting && isWell && isAudit && differing > 0:
+		r.tracker.Each(func(c source.Component) source.Component {
+			return source.Component{Name: c.Name, Phase: source.Pending, Reason: fmt.Sprintf("%d is not as declared, and nothing is applied here", differing)}
+		})
 	case s.Phase == reconcile.Waiting && isWell:
 		r.tracker.Each(func(c source.Component) source.Component {
 			if c.Phase == source.Removing || c.Phase == source.Removed {

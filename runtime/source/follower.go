@@ -70,6 +70,8 @@ type Config struct {
 	Source Source
 	Dir    string // of the follower alone; it is made
 	Options
+	// Signed: what nobody has signed does not count, be it that it did before.
+	Signed bool
 	// Check tells whether the files of a revision can be used. An error is why not.
 	Check  func(ctx context.Context, dir string) error
 	Tell   func(Event)      // nil: nobody is told
@@ -129,7 +131,7 @@ func Open(c Config) (*Follower, error) {
 
 // isWhole reports whether the files of the revision that counts are all there, as they came.
 func (f *Follower) isWhole() bool {
-	if f.state.Held.IsZero() {
+	if f.state.Held.IsZero() || f.Signed && f.state.Fetched.Signer == "" {
 		return false
 	}
 	digest, err := sitefiles.Digest(context.Background(), filepath.Join(f.Dir, siteName))
