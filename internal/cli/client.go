@@ -15,6 +15,7 @@ import (
 	"github.com/tenetcm/tenet/internal/plainjson"
 	"github.com/tenetcm/tenet/lang"
 	"github.com/tenetcm/tenet/lang/secrets"
+	"github.com/tenetcm/tenet/packages/git"
 	"github.com/tenetcm/tenet/runtime/host"
 	"github.com/tenetcm/tenet/runtime/runner"
 )
@@ -40,12 +41,13 @@ type client struct {
 	prune            bool                                                        // runs remove what their site declares no longer
 	clusterPatience  time.Duration                                               // how long an apply waits for members of clusters
 	packageOpener    func(site fs.FS) func(source string) (*lang.Package, error) // nil: as the lock says
-	former           []string                                                    // documents that rules take for what was there
-	allowEmpty       bool                                                        // rules that select nothing any more delete all that they have made
-	shownDiagnostics *shownDiagnostics                                           // diagnostics that were shown; nil: each is shown
-	diagnosticCount  int                                                         // how many were shown
-	display          sync.Mutex                                                  // of diagnostics: jobs of several hosts are made at once
-	evaluation       *lastEvaluation                                             // of watch; nil: each is for one time
+	gitCredentials   git.Credentials
+	former           []string          // documents that rules take for what was there
+	allowEmpty       bool              // rules that select nothing any more delete all that they have made
+	shownDiagnostics *shownDiagnostics // diagnostics that were shown; nil: each is shown
+	diagnosticCount  int               // how many were shown
+	display          sync.Mutex        // of diagnostics: jobs of several hosts are made at once
+	evaluation       *lastEvaluation   // of watch; nil: each is for one time
 	// secretsHidden says that a site is only checked, and no secret opened.
 	secretsHidden bool
 	// inventoryHidden says that a site is only checked, and no program asked for hosts.

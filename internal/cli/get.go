@@ -30,7 +30,35 @@ import (
 type getCmd struct {
 	siteArg
 	Update packageChoice `help:"Look what sources stand for by now: all, or with --update=NAME these." placeholder:"NAME"`
-	Vendor bool          `help:"Put the packages into the directory vendor of the site, too."`
+	gitFlags
+	Vendor bool `help:"Put the packages into the directory vendor of the site, too."`
+}
+
+// gitFlags are for repositories that do not let everybody in.
+type gitFlags struct {
+	TokenFile string `help:"For repositories by https://: file whose first line is a token or password." placeholder:"FILE"`
+	SSHKey    string `help:"For repositories by ssh://: private key (default: those that ssh finds)." placeholder:"FILE"`
+}
+
+// credentials makes paths absolute, and looks whether there is something.
+func (f gitFlags) credentials() (c git.Credentials, err error) {
+	for flag, to := range map[string]struct {
+		path string
+		to   *string
+	}{"token-file": {f.TokenFile, &c.TokenFile}, "ssh-key": {f.SSHKey, &c.SSHKey}} {
+		if to.path == "" {
+			continue
+		}
+		full, err := filepath.Abs(to.path)
+		if err == nil {
+			_, err = os.Stat(full)
+		}
+		if err != nil {
+			return c, usage("name a file that is there", "--%s: %w", flag, err)
+		}
+		*to.to = full
+	}
+	return c, nil
 }
 
 // packageChoice chooses packages; as a flag it may stand without a value, for all.
@@ -111,6 +139,10 @@ func (cmd *getCmd) Run(ctx runContext, s *client) error {
 		return err
 	}
 	g.Updates = cmd.Update.chooses
+	if s.gitCredentials, err = cmd.credentials(); err != nil {
+		return err
+	}
+	g.Origins = s.origins()
 	now, err := s.bring(ctx, cmd.Site, g)
 	if err != nil {
 		return err
@@ -168,7 +200,7 @@ func (s *client) getter(root *os.Root, signers *get.Signers) (*get.Getter, error
 
 // origins are where packages come from.
 func (s *client) origins() map[string]get.Origin {
-	repositories := &git.Client{Dir: filepath.Join(s.packageCache(), "repositories"), Getenv: s.getenv}
+	repositories := &git.Client{Dir: filepath.Join(s.packageCache(), "repositories"), Getenv: s.getenv, Credentials: s.gitCredentials}
 	return map[string]get.Origin{oci.Scheme: get.Registries{Client: s.registries()}, git.Prefix: get.Repositories{Client: repositories}}
 }
 

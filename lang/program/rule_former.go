@@ -81,7 +81,7 @@ func (e *evaluator) readFormer(of *ruledData) bool {
 				others = append(others, n)
 			}
 		}
-		if plain = rules.WithoutNodes(plain, others); rules.HasSecret(of.wanted) { // what was one in the former document, nobody says
+		if plain = rules.WithoutNodes(plain, others); e.mayHaveSecrets(of) { // what was one in the former document, nobody says
 			plain = rules.HideBesideKeys(of.list, plain)
 		}
 		of.former, err = rules.Without(plain, of.decl.ignore)
@@ -118,4 +118,16 @@ func (e *evaluator) reportMisfit(of *ruledData, node *document.Node, err error) 
 		at = node.At(wrong.At).Range
 	}
 	e.list.Add(diag.Diagnostic{Summary: err.Error(), Range: at, Hint: "give each element a key of its own", Related: []diag.Related{{Message: of.rules[0].base + " goes by it", Range: rangeOf(of.rules[0].src)}}})
+}
+
+// mayHaveSecrets reports whether anything in data may be sensitive, be it that nothing is on this host, or now: it is, or it is computed in a site that has something
+// sensitive.
+func (e *evaluator) mayHaveSecrets(of *ruledData) bool {
+	if of.hasSecrets {
+		return true
+	}
+	isSensitive := func(name string) bool {
+		return slices.ContainsFunc(e.site.variables.All(name), func(v *variable) bool { return v.Sensitive })
+	}
+	return of.decl.value != nil && (len(e.site.secrets) > 0 || e.site.dir.Scripts != nil || slices.ContainsFunc(e.site.variables.Names(), isSensitive))
 }

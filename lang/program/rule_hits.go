@@ -20,8 +20,10 @@ type ruledData struct {
 	rules  []*declaration
 	list   []rules.Rule
 	wanted any // without what is ignored
-	former any // likewise, what is taken for what was there; nil: what the host remembers is
-	nodes  []*rules.Node
+	// hasSecrets: something in it is sensitive, on whatever host.
+	hasSecrets bool
+	former     any // likewise, what is taken for what was there; nil: what the host remembers is
+	nodes      []*rules.Node
 	// addresses are those of nodes that have an invocation, by what leads to them.
 	addresses map[string]string
 	isDone    bool // all of it is declared
@@ -86,7 +88,7 @@ func (e *evaluator) divideData(name string) *ruledData {
 		e.reportDivision(out, err)
 		return nil
 	}
-	out.nodes = whole.Nodes
+	out.nodes, out.hasSecrets = whole.Nodes, rules.HasSecret(plain)
 	if plain, err = e.ofThisHost(out, plain); err != nil {
 		return nil
 	}
