@@ -45,7 +45,7 @@ func testClusterParts(s *suite) {
 	parts := append(ofBench(s.file("a", "one\n"), s.gate("gate"), s.file("b", "two\n")), s.file("own", "own\n"))
 	j := s.job(execution, parts...)
 	j.Run.Cluster = &site.Membership{Name: "bench", Members: []string{"subject"}}
-	call := s.begin(s.ctx, s.Machine, j)
+	call := s.begin(s.ctx, s.Another(), j) // a machine answers one question at a time
 	call.begins(s, "wait_for.gate")
 	stand("file.a present, wait_for.gate creating, file.b pending ()")
 	s.open("gate")
