@@ -30,7 +30,8 @@
 #
 # CAN interfaces with such devices share a bus of the machine, which cannelloni
 # carries over IP: the leader serves, whether it has CAN itself or not, and the others
-# connect. Executors are containers.
+# connect. Executors are containers in the network of the peer, unless their descriptor
+# gives ports.
 #
 # Each part has the id of what it is for in its address, such as
 # component.peer.state.network.bridge_port.interface["491b2e83-…"]: by that a
@@ -90,7 +91,7 @@ variable "addresses" {
 
   validation {
     condition     = length(local.lost) == 0
-    error_message = "No address is known of ${join(", ", local.lost)}, which the cluster has as members: tunnels need IP addresses."
+    error_message = "No address is known of ${join(", ", local.lost)}, which the cluster has as members: tunnels and CAN over IP need IP addresses."
   }
 }
 
@@ -137,6 +138,12 @@ variable "manage_network" {
   type        = bool
   default     = true
   description = "Whether bridge, tunnels, interfaces and CAN are made. With false the network is left alone."
+}
+
+variable "tunnels" {
+  type        = bool
+  default     = true
+  description = "Whether GRE tunnels join the bridges of the members. With false they are joined otherwise, as by a switch or a VLAN that an interface of each descriptor leads to."
 }
 
 variable "bridge" {
@@ -196,7 +203,7 @@ locals {
   leader  = length(local.members) == 0 ? "" : coalesce(var.cluster.leader, local.members[0])
   leads   = local.leader == var.name
   others  = length(local.members) == 0 ? [] : (local.leads ? [for m in local.members : m if m != local.leader] : [local.leader])
-  lost    = length(local.members) == 0 ? [] : [for m in concat(local.others, [var.name]) : m if !can(regex("^([0-9.]+|[0-9A-Fa-f:]*:[0-9A-Fa-f:.]*)$", var.addresses[m]))]
+  lost    = length(local.members) == 0 || !var.tunnels && length(local.lines) == 0 ? [] : [for m in concat(local.others, [var.name]) : m if !can(regex("^([0-9.]+|[0-9A-Fa-f:]*:[0-9A-Fa-f:.]*)$", var.addresses[m]))]
   address = { for m in concat(local.others, [var.name]) : m => lookup(var.addresses, m, "192.0.2.254") }
 
   # What tells a tunnel from others: the member at its end that does not lead.
@@ -297,7 +304,7 @@ state "network" {
   }
 
   gre "tunnel" {
-    for_each = toset(local.others)
+    for_each = toset(var.tunnels ? local.others : [])
     name     = "gre-${local.mark[each.key]}"
     local    = local.address[var.name]
     remote   = local.address[each.key]
@@ -306,7 +313,7 @@ state "network" {
   }
 
   bridge_port "tunnel" {
-    for_each = toset(local.others)
+    for_each = toset(var.tunnels ? local.others : [])
     port     = "gre-${local.mark[each.key]}"
     bridge   = local.bridge
   }
@@ -375,6 +382,7 @@ state "executors" {
       { for v in try(each.value.envs, []) : v.name => tostring(v.value) },
       coalesce(try(each.value["results-url"], null), var.results_url, "-") == "-" ? {} : { OPENDUT_RESULTS_URL = coalesce(try(each.value["results-url"], null), var.results_url) }
     )
+    network = length(try(each.value.ports, [])) > 0 ? null : "host" # where the devices are reached
     ports   = try(each.value.ports, [])
     volumes = try(each.value.volumes, [])
     devices = try(each.value.devices, [])

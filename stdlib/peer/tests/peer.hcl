@@ -266,8 +266,25 @@ case "executors put their results where the descriptor says, or else the site" {
       state.executors.container.executor["e2"] = {
         key         = "opendut-e2"
         image       = "localhost/other"
+        network     = "host"
         environment = { OPENDUT_RESULTS_URL = "https://results.example.com/site/" }
       }
     }
+  }
+}
+
+case "bridges that something else joins" {
+  vars = {
+    name    = "edge1"
+    cluster = { name = "bench", leader = "edge1", members = ["edge1", "edge2"] }
+    tunnels = false
+    peer    = {}
+  }
+  machine {
+    port "198.18.29.147" {}
+  }
+
+  expect_apply {
+    changed = [state.network.bridge.bridge, state.network.interface.bridge]
   }
 }
