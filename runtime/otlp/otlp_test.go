@@ -258,12 +258,12 @@ func TestUnreachable(t *testing.T) {
 			play(r, sample(fmt.Sprint("r", i)))
 			r.End(false)
 		}
-		if took := time.Since(begun); took > 100*time.Millisecond {
+		if took := time.Since(begun); took > 5*time.Second {
 			t.Errorf("runs have waited for %s: %v", address, took)
 		}
 		begun = time.Now()
 		s.Close()
-		if took := time.Since(begun); took > 2*time.Second {
+		if took := time.Since(begun); took > 20*time.Second {
 			t.Errorf("the end has waited for %s: %v", address, took)
 		}
 		if len(w.list) != 2 || !strings.Contains(w.list[0].Error(), "takes nothing") || !strings.Contains(w.list[1].Error(), "spans of traces were not sent") {
