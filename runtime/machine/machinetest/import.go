@@ -168,7 +168,7 @@ func testImportSecrets(s *suite) {
 }
 
 func testImportAll(s *suite) {
-	binary := strings.Repeat("\x00\xff\n", 300_000)
+	binary := strings.Repeat("\x00\xff\n", 100_000)
 	s.write("a", "a\n")
 	s.write("binary", binary)
 	s.write("key", "-----BEGIN PRIVATE KEY-----\n")
