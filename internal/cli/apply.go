@@ -57,7 +57,7 @@ func (cmd *applyCmd) Run(ctx runContext, s *client) error {
 		if cmd.Prune {
 			return usage("give it to tenet plan -o FILE", "--prune is for plans, and this is one that is saved")
 		}
-		if flag := cmd.ruleFlags.given(); flag != "" {
+		if flag := cmd.ruleFlags.firstGiven(); flag != "" {
 			return usage("give it to tenet plan -o FILE", "%s is for plans, and this is one that is saved", flag)
 		}
 		return s.applyPlan(ctx, cmd)

@@ -13,7 +13,7 @@ import (
 	"github.com/tenetcm/tenet/packages/get"
 )
 
-// describePackage describes the components of a package: of the version that the lock of this directory has, if it has one, or else of what the source stands for now.
+// describePackage describes the components of a package: of the version that the lock of this directory has, if it has one, or else of what the source stands for.
 func (s *client) describePackage(ctx context.Context, source string) ([]topic, error) {
 	root, err := os.OpenRoot(".")
 	if err != nil {

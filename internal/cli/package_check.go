@@ -127,7 +127,7 @@ func (s *client) checkComponent(ctx context.Context, p *packageDir, name string,
 		registry = registry.With(shared...)
 	}
 	stop := s.limitEvaluation()
-	site, _ := lang.Load(sub, lang.Options{Registry: registry, Standard: stdlib.FS, OpenPackage: s.openPackages(p.files), OpenOutside: within(p.files, name)})
+	site, _ := lang.Load(sub, lang.Options{Registry: registry, Standard: stdlib.FS, OpenPackage: s.openPackages(p.files), OpenOutside: openBelow(p.files, name)})
 	description, list := site.Describe(ctx)
 	stop()
 	if err := s.show(placed(list, name), func(file string) ([]byte, bool) {
@@ -149,8 +149,8 @@ func (s *client) checkComponent(ctx context.Context, p *packageDir, name string,
 	return description.Text, err
 }
 
-// within opens what a component names outside of itself: other directories of the package.
-func within(files fs.FS, name string) func(string) (fs.FS, error) {
+// openBelow opens what a component names outside of itself: other directories of the package.
+func openBelow(files fs.FS, name string) func(string) (fs.FS, error) {
 	return func(outside string) (fs.FS, error) {
 		at := path.Join(name, outside)
 		if !fs.ValidPath(at) {

@@ -11,8 +11,8 @@ type ruleFlags struct {
 	From  []string `sep:"none" help:"Let rules take this document for what was there, in the place of what the host remembers." placeholder:"[NAME=]FILE"`
 }
 
-// given is the name of a flag of rules that is there; none if no one is.
-func (f ruleFlags) given() string {
+// firstGiven is the name of a flag of rules that is there; none if no one is.
+func (f ruleFlags) firstGiven() string {
 	switch {
 	case f.Empty:
 		return "--empty"

@@ -63,8 +63,8 @@ func (f *followed) watch(rounds int, more ...string) int {
 	return exit
 }
 
-// told gives what the program was told since the last call: phases of all, and of components.
-func (f *followed) told() (list []string) {
+// reportPhases gives what the program was told since the last call: phases of all, and of components.
+func (f *followed) reportPhases() (list []string) {
 	f.Helper()
 	data, err := os.ReadFile(f.reports)
 	if err != nil {
@@ -103,7 +103,7 @@ func (f *followed) expect(has string, told ...string) {
 	if got := strings.Join(names, " "); got != has {
 		f.Errorf("there is %q, and not %q\n%s", got, has, f.text)
 	}
-	if got := f.told(); !slices.Equal(got, told) {
+	if got := f.reportPhases(); !slices.Equal(got, told) {
 		f.Errorf("told was\n%s\nand not\n%s\n%s", strings.Join(got, "\n"), strings.Join(told, "\n"), f.text)
 	}
 }
@@ -143,7 +143,7 @@ func TestWatchRepository(t *testing.T) {
 	// One that fails on the way is told with its place.
 	f.commit("web", "bad=/proc/nowhere/file", "cache")
 	f.watch(2)
-	told := f.told()
+	told := f.reportPhases()
 	if len(told) < 3 || !strings.HasPrefix(told[len(told)-1], "failed:") || !strings.Contains(told[len(told)-1], "bad=failed") {
 		t.Errorf("told was\n%s\n%s", strings.Join(told, "\n"), f.text)
 	}
@@ -152,14 +152,14 @@ func TestWatchRepository(t *testing.T) {
 	}
 	f.commit("web", "cache")
 	f.watch(3)
-	if told := f.told(); len(told) == 0 || told[len(told)-1] != "installed: bad=removed cache=installed web=installed" {
+	if told := f.reportPhases(); len(told) == 0 || told[len(told)-1] != "installed: bad=removed cache=installed web=installed" {
 		t.Errorf("told was\n%s\n%s", strings.Join(told, "\n"), f.text)
 	}
 
 	// Who only looks has installed nothing.
 	f.commit("web", "cache", "more")
 	f.watch(2, "--plan-only", "--yes=false")
-	if told := f.told(); len(told) == 0 || !strings.HasPrefix(told[len(told)-1], "pending:") {
+	if told := f.reportPhases(); len(told) == 0 || !strings.HasPrefix(told[len(told)-1], "pending:") {
 		t.Errorf("told was\n%s\n%s", strings.Join(told, "\n"), f.text)
 	}
 	f.expect("cache web")

@@ -117,7 +117,7 @@ func (b *fleetBench) watch(rounds int) error {
 	return cmd.device(b.Context(), s, nil)
 }
 
-func (b *fleetBench) asked() []string {
+func (b *fleetBench) requests() []string {
 	b.Helper()
 	lines := strings.Split(strings.TrimSpace(b.read("asked")), "\n")
 	if err := os.Remove(filepath.Join(b.dir, "asked")); err != nil {
@@ -128,7 +128,7 @@ func (b *fleetBench) asked() []string {
 
 func (b *fleetBench) wantAsked(want ...string) {
 	b.Helper()
-	if got := b.asked(); !slices.Equal(got, want) {
+	if got := b.requests(); !slices.Equal(got, want) {
 		b.Errorf("docker was asked %q, want %q\n%s%s", got, want, b.out.String(), b.err.String())
 	}
 }
@@ -229,7 +229,7 @@ func TestWatchOfMargoFails(t *testing.T) {
 	if err := os.Remove(filepath.Join(b.dir, "broken")); err != nil {
 		t.Fatal(err)
 	}
-	b.asked()
+	b.requests()
 	if err := b.watch(1); err != nil { // another program tries again at once
 		t.Fatal(err)
 	}
@@ -247,7 +247,7 @@ func TestWatchOfMargoWithoutTheManager(t *testing.T) {
 	if err := b.watch(1); err != nil {
 		t.Fatal(err)
 	}
-	b.asked()
+	b.requests()
 	b.manager.Disturb(func(w http.ResponseWriter, _ *http.Request) bool {
 		w.WriteHeader(http.StatusServiceUnavailable)
 		return true

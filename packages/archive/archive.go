@@ -33,8 +33,6 @@ type Limits struct {
 
 // The sizes that Limits do not change.
 const (
-	maxName       = 1000 // bytes of a whole name
-	maxElement    = 255  // bytes between two slashes, as file systems have it
 	ratioFrom     = 16 << 20
 	window        = 8 << 20 // which every decoder of zstd has to support (RFC 8878)
 	digestPrefix  = "sha256:"

@@ -4,13 +4,10 @@ import (
 	"io/fs"
 	"path"
 	"slices"
-	"strconv"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
-	"golang.org/x/text/cases"
-	"golang.org/x/text/unicode/norm"
+	"github.com/tenetcm/tenet/internal/sitefiles"
+	"github.com/tenetcm/tenet/lang/diag"
 )
 
 // isLeftOut reports whether a file or folder is no part of a package.
@@ -58,104 +55,49 @@ func refuseCount(limits Limits) error {
 	return refuse("make several packages of it", "it has more than %d files", limits.Files)
 }
 
-func refuseDepth(name string, limits Limits) error {
-	return refuse("", "%s is more than %d folders deep", quote(name), limits.Depth)
-}
-
 // names are those of an archive so far, which come in their order.
 type names struct {
-	limits Limits
-	last   string
-	// known has each file and folder by what file systems that ignore case, or how letters are composed, take it for.
-	known map[string]known
-	fold  cases.Caser
+	*sitefiles.Names
+	last string
 }
 
-type known struct {
-	name string
-	file bool
-}
-
-func newNames(limits Limits) *names {
-	return &names{limits: limits, known: map[string]known{}, fold: cases.Fold()}
-}
+func newNames(limits Limits) *names { return &names{Names: sitefiles.NewNames(limits.Depth)} }
 
 // add takes one more name, unless it cannot be that of a package's file.
 func (n *names) add(name string) error {
-	if err := n.check(name); err != nil {
+	switch err := n.check(name); {
+	case err != nil:
 		return err
-	}
-	if name == n.last {
+	case name == n.last:
 		return refuse("", "it has %s twice", quote(name))
-	}
-	if name < n.last {
+	case name < n.last:
 		return refuse("", "%s comes after %s, and names have to be sorted", quote(name), quote(n.last))
 	}
 	n.last = name
-	for i := 0; i < len(name); {
-		end := strings.IndexByte(name[i:], '/')
-		if i += end; end < 0 {
-			i = len(name)
-		}
-		if err := n.occupy(name[:i], i == len(name)); err != nil {
-			return err
-		}
-		i++
-	}
-	return nil
-}
-
-// occupy says that a name is that of a file or a folder.
-func (n *names) occupy(name string, file bool) error {
-	key := norm.NFC.String(n.fold.String(norm.NFD.String(name)))
-	former, ok := n.known[key]
-	switch {
-	case !ok:
-		n.known[key] = known{strings.Clone(name), file}
-		return nil
-	case former.name != name:
-		return refuse("rename one of them", "%s and %s differ by case or by how letters are composed alone, which not every file system tells apart", quote(former.name), quote(name))
-	case former.file || file:
-		return refuse("", "%s is a file and a folder", quote(name))
-	}
-	return nil
+	return refused(n.Add(name))
 }
 
 // check looks at one name alone.
 func (n *names) check(name string) error {
-	refuseName := func(why string) error { return refuse("rename it", "%s %s", quote(name), why) }
-	switch {
-	case !utf8.ValidString(name):
-		return refuseName("is no UTF-8")
-	case strings.ContainsFunc(name, unicode.IsControl):
-		return refuseName("has a control character")
-	case strings.Contains(name, `\`):
-		return refuseName("has a backslash, which separates folders elsewhere")
-	case !fs.ValidPath(name) || name == ".":
-		return refuseName("is no name within a folder")
-	case len(name) > maxName:
-		return refuseName("has more than " + strconv.Itoa(maxName) + " bytes")
+	if err := n.Check(name); err != nil {
+		return refused(err)
 	}
 	elements := strings.Split(name, "/")
-	if len(elements) > n.limits.Depth {
-		return refuseDepth(name, n.limits)
-	}
 	for i, element := range elements {
-		if len(element) > maxElement {
-			return refuseName("has a part of more than " + strconv.Itoa(maxElement) + " bytes")
-		}
 		if isLeftOut(strings.Join(elements[:i+1], "/")) && !(i == 0 && element == "vendor" && len(elements) == 1) {
-			return refuseName("is no part of a package: " + element + " is left out of one")
+			return refuse("rename it", "%s is no part of a package: %s is left out of one", quote(name), element)
 		}
 	}
 	return nil
 }
 
-// quote shows a name that may hold anything.
-func quote(name string) string {
-	const longest = 200
-	if len(name) > longest {
-		name = name[:longest] + "…"
+// refused makes an error about a name one about a package.
+func refused(err error) error {
+	if err == nil {
+		return nil
 	}
-	return strconv.QuoteToGraphic(name)
+	return refuse(diag.HintOf(err), "%v", err)
 }
+
+// quote shows a name that may hold anything.
+func quote(name string) string { return sitefiles.QuoteName(name) }

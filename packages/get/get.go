@@ -29,7 +29,7 @@ type Found struct {
 
 // Origin is where packages of one kind come from.
 type Origin interface {
-	// Resolve finds out what a source stands for now.
+	// Resolve finds out what a source stands for.
 	Resolve(ctx context.Context, source string) (Found, error)
 	// Fetch makes a folder that is not there yet of what a source stood for, whole or not at all, and gives the digest of its files. If want is not empty, another digest is an
 	// error.

@@ -27,7 +27,7 @@ func (r Repositories) open(source string) (*git.Repository, git.Reference, error
 	return from, ref, err
 }
 
-// Resolve finds out which commit a tag or a branch stands for now.
+// Resolve finds out which commit a tag or a branch stands for.
 func (r Repositories) Resolve(ctx context.Context, source string) (Found, error) {
 	from, ref, err := r.open(source)
 	if err != nil {

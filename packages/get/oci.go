@@ -13,7 +13,7 @@ import (
 // Registries are registries of containers, as an origin.
 type Registries struct{ Client *oci.Client }
 
-// Resolve finds out what a tag stands for now.
+// Resolve finds out what a tag stands for.
 func (r Registries) Resolve(ctx context.Context, source string) (Found, error) {
 	ref, err := oci.ParseReference(source)
 	if err != nil {

@@ -117,8 +117,8 @@ func (r *Repository) checkSize() error {
 	return err
 }
 
-// kept lists the objects that were fetched whole.
-func (r *Repository) kept(ctx context.Context) ([]string, error) {
+// keptRefs lists the objects that were fetched whole.
+func (r *Repository) keptRefs(ctx context.Context) ([]string, error) {
 	out, err := r.run(ctx, command{args: []string{"for-each-ref", "--format=%(refname)", keptPrefix}, bare: true})
 	if err != nil {
 		return nil, err
@@ -141,7 +141,7 @@ func (r *Repository) isKept(ctx context.Context, object string) (bool, error) {
 
 // prune removes all but some objects where there are many, or where the cache is large.
 func (r *Repository) prune(ctx context.Context, keep []string) error {
-	list, err := r.kept(ctx)
+	list, err := r.keptRefs(ctx)
 	if err != nil {
 		return err
 	}

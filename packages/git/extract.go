@@ -2,6 +2,7 @@ package git
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -45,7 +46,7 @@ func (r *Repository) Extract(ctx context.Context, commit, dir, destination strin
 		}
 		return Contents{}, err
 	}
-	ctx, cancel := r.within(ctx)
+	ctx, cancel := r.withTimeout(ctx)
 	defer cancel()
 	release, err := r.hold(ctx)
 	if err != nil {
@@ -87,7 +88,7 @@ func (r *Repository) list(ctx context.Context, commit, dir string) ([]entry, err
 		}
 		return nil, r.refuse(CodeNotFound, "look at the part of the source behind //", "commit %.12s has no directory %q", commit, dir)
 	}
-	most := int64(r.limits.Files) * (maxName + 100)
+	most := int64(r.limits.Files) * (sitefiles.MaxName + 100)
 	out, err := r.run(ctx, command{args: []string{"ls-tree", "-r", "-z", "-l", "--full-tree", "--end-of-options", commit + ":" + dir}, bare: true, most: most})
 	if errors.Is(err, errOutput) {
 		return nil, r.refuseCount()
@@ -96,14 +97,14 @@ func (r *Repository) list(ctx context.Context, commit, dir string) ([]entry, err
 		return nil, err
 	}
 	var entries []entry
-	names, bytes := newNames(r.limits.Depth), int64(0)
+	names, bytes := sitefiles.NewNames(r.limits.Depth), int64(0)
 	for line := range strings.SplitSeq(strings.TrimSuffix(string(out), "\x00"), "\x00") {
 		if line == "" {
 			continue
 		}
 		e, err := parseEntry(line)
 		if err == nil {
-			err = names.add(e.name)
+			err = cmp.Or(checkGitName(e.name), names.Add(e.name))
 		}
 		if err != nil {
 			return nil, r.refuse("content", diag.HintOf(err), "commit %.12s: %v", commit, err)
@@ -148,15 +149,15 @@ func parseEntry(line string) (entry, error) {
 	case "100755":
 		e.executable = true
 	case "120000":
-		return entry{}, &diag.HintError{Message: fmt.Sprintf("%s is a link, and only plain files are taken", quoteName(name)), Hint: "put a copy of the file there"}
+		return entry{}, &diag.HintError{Message: fmt.Sprintf("%s is a link, and only plain files are taken", sitefiles.QuoteName(name)), Hint: "put a copy of the file there"}
 	case "160000":
-		return entry{}, &diag.HintError{Message: fmt.Sprintf("%s is a submodule, and those are not fetched", quoteName(name)), Hint: "put its files there, or take them as a package"}
+		return entry{}, &diag.HintError{Message: fmt.Sprintf("%s is a submodule, and those are not fetched", sitefiles.QuoteName(name)), Hint: "put its files there, or take them as a package"}
 	default:
-		return entry{}, fmt.Errorf("%s has the mode %s", quoteName(name), words[0])
+		return entry{}, fmt.Errorf("%s has the mode %s", sitefiles.QuoteName(name), words[0])
 	}
 	size, err := strconv.ParseInt(words[3], 10, 64)
 	if err != nil || size < 0 || !IsCommit(e.object) {
-		return entry{}, fmt.Errorf("%s cannot be read", quoteName(name))
+		return entry{}, fmt.Errorf("%s cannot be read", sitefiles.QuoteName(name))
 	}
 	e.size = size
 	return e, nil
@@ -188,11 +189,11 @@ func (r *Repository) extractInto(ctx context.Context, entries []entry, dir strin
 func (r *Repository) extractFile(root *os.Root, in *bufio.Reader, e entry) error {
 	line, err := in.ReadString('\n')
 	if want := fmt.Sprintf("%s blob %d\n", e.object, e.size); err != nil || line != want {
-		return r.damaged("%s: %q %v", quoteName(e.name), diag.Shorten(strings.TrimSpace(line)), err)
+		return r.damaged("%s: %q %v", sitefiles.QuoteName(e.name), diag.Shorten(strings.TrimSpace(line)), err)
 	}
 	content := &io.LimitedReader{R: in, N: e.size}
 	if err = sitefiles.Write(root, e.name, e.executable, content); err == nil && content.N > 0 {
-		return r.damaged("%s ends early", quoteName(e.name))
+		return r.damaged("%s ends early", sitefiles.QuoteName(e.name))
 	}
 	if err == nil {
 		_, err = in.Discard(1)

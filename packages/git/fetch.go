@@ -35,7 +35,7 @@ func (r *Repository) Resolve(ctx context.Context, ref string) (Revision, error) 
 			return Revision{}, r.refuse("reference", "name a tag, a branch or a whole commit", "%v", err)
 		}
 	}
-	ctx, cancel := r.within(ctx)
+	ctx, cancel := r.withTimeout(ctx)
 	defer cancel()
 	if err := r.client.prepareDir(); err != nil {
 		return Revision{}, err
@@ -107,7 +107,7 @@ func (r *Repository) Fetch(ctx context.Context, v Revision, keep ...string) erro
 	if !IsCommit(v.Commit) || v.TagObject != "" && !IsCommit(v.TagObject) {
 		return r.refuse("reference", "", "%q is no commit", diag.Shorten(v.Commit))
 	}
-	ctx, cancel := r.within(ctx)
+	ctx, cancel := r.withTimeout(ctx)
 	defer cancel()
 	release, err := r.hold(ctx)
 	if err != nil {
@@ -130,7 +130,7 @@ func (r *Repository) Fetch(ctx context.Context, v Revision, keep ...string) erro
 
 // fetchWhole fetches, and once more into an empty cache where what the cache has is in the way.
 func (r *Repository) fetchWhole(ctx context.Context, v Revision) error {
-	before, err := r.kept(ctx)
+	before, err := r.keptRefs(ctx)
 	if err != nil {
 		return err
 	}

@@ -110,8 +110,8 @@ func (c *Client) Repository(address string) (*Repository, error) {
 // URL is the address of the repository.
 func (r *Repository) URL() string { return r.url.String() }
 
-// within bounds the time of a call.
-func (r *Repository) within(ctx context.Context) (context.Context, context.CancelFunc) {
+// withTimeout bounds the time of a call.
+func (r *Repository) withTimeout(ctx context.Context) (context.Context, context.CancelFunc) {
 	timeout := r.client.Timeout
 	if timeout <= 0 {
 		timeout = 10 * time.Minute

@@ -22,7 +22,7 @@ func (r *Repository) IsDescendant(ctx context.Context, v Revision, of string) (b
 	if v.Commit == of {
 		return true, nil
 	}
-	ctx, cancel := r.within(ctx)
+	ctx, cancel := r.withTimeout(ctx)
 	defer cancel()
 	release, err := r.hold(ctx)
 	if err != nil {
@@ -113,7 +113,7 @@ func (r *Repository) goesOn(ctx context.Context, commit string, since time.Time)
 
 // Changed lists the files that differ between two commits that were fetched, by their names. More than names of 8 MiB are an error with CodeTooLarge.
 func (r *Repository) Changed(ctx context.Context, old, new string) ([]string, error) {
-	ctx, cancel := r.within(ctx)
+	ctx, cancel := r.withTimeout(ctx)
 	defer cancel()
 	release, err := r.hold(ctx)
 	if err != nil {

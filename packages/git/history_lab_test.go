@@ -259,7 +259,7 @@ func TestCacheIsPruned(t *testing.T) {
 		}
 		former = commit
 	}
-	kept, err := r.kept(t.Context())
+	kept, err := r.keptRefs(t.Context())
 	if err != nil || len(kept) > maxKept+1 {
 		t.Errorf("%d are kept: %v", len(kept), err)
 	}

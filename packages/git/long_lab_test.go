@@ -67,7 +67,7 @@ func TestLongStory(t *testing.T) {
 	s.client = client(t)
 	s.client.CAFile, s.client.Limits.Cache = s.server.CAFile, maxCache
 	s.r = open(t, s.client, s.server.Address())
-	events := []func() string{s.advance, s.goBack, s.sign, s.another, s.nothing, s.hang}
+	events := []func() string{s.advance, s.goBack, s.sign, s.another, s.noNews, s.hang}
 	for i := range 24 {
 		event := events[i%len(events)] // each comes several times, and first in this order
 		if i >= len(events) {
@@ -118,7 +118,7 @@ func (s *story) another() string {
 	return "another history"
 }
 
-func (s *story) nothing() string { return "nothing new" }
+func (s *story) noNews() string { return "nothing new" }
 
 // hang has the server hang for a while, in which there is an answer in time, and then there is something new.
 func (s *story) hang() string {

@@ -28,7 +28,7 @@ func (r *Repository) Verify(ctx context.Context, v Revision, signers string) (Si
 	if err := r.checkSigners(signers); err != nil {
 		return Signer{}, err
 	}
-	ctx, cancel := r.within(ctx)
+	ctx, cancel := r.withTimeout(ctx)
 	defer cancel()
 	release, err := r.hold(ctx)
 	if err != nil {

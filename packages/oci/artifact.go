@@ -20,7 +20,7 @@ type Artifact struct {
 
 // Fetch writes the layer of an artifact, and gives its digest. Where it fails, what it has written counts for nothing.
 func (c *Client) Fetch(ctx context.Context, ref Reference, a Artifact, to io.Writer) (digest string, err error) {
-	ctx, cancel := c.within(ctx)
+	ctx, cancel := c.withTimeout(ctx)
 	defer cancel()
 	digest, err = c.fetch(ctx, ref, a, to)
 	return digest, explain(ctx, ref, err)

@@ -32,7 +32,7 @@ type Package struct {
 
 // Resolve tells what a reference with a tag or a digest stands for.
 func (c *Client) Resolve(ctx context.Context, ref Reference) (Package, error) {
-	ctx, cancel := c.within(ctx)
+	ctx, cancel := c.withTimeout(ctx)
 	defer cancel()
 	repository, err := c.repository(ref)
 	if err != nil {

@@ -52,8 +52,8 @@ type Client struct {
 	Timeout time.Duration
 }
 
-// within bounds the time of a call.
-func (c *Client) within(ctx context.Context) (context.Context, context.CancelFunc) {
+// withTimeout bounds the time of a call.
+func (c *Client) withTimeout(ctx context.Context) (context.Context, context.CancelFunc) {
 	timeout := c.Timeout
 	if timeout <= 0 {
 		timeout = 10 * time.Minute

@@ -15,7 +15,7 @@ import (
 // Pull makes a folder of a package, whole or not at all, as archive.Extract does. digest is what the archive's tar has to have; empty: what the
 // manifest says.
 func (c *Client) Pull(ctx context.Context, ref Reference, dir, digest string) (Package, error) {
-	ctx, cancel := c.within(ctx)
+	ctx, cancel := c.withTimeout(ctx)
 	defer cancel()
 	found, err := c.pull(ctx, ref, dir, digest)
 	return found, explain(ctx, ref, err)

@@ -26,7 +26,7 @@ type PushOptions struct {
 // Push pushes an archive that package archive has written, as the version that the tag names. Where the tag stands for the same files already, nothing
 // is pushed, which the second result tells. Where it stands for others, it is an error unless that is asked for.
 func (c *Client) Push(ctx context.Context, ref Reference, in io.ReadSeeker, o PushOptions) (pushed Package, existed bool, err error) {
-	ctx, cancel := c.within(ctx)
+	ctx, cancel := c.withTimeout(ctx)
 	defer cancel()
 	pushed, existed, err = c.push(ctx, ref, in, o)
 	return pushed, existed, explain(ctx, ref, err)

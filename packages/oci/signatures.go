@@ -14,7 +14,7 @@ import (
 // Sign attaches a signature to a package that the registry has: an artifact that refers to the package's manifest. Where a registry does not know
 // which artifacts refer to others, the list of them is kept under a tag, as OCI 1.1 says.
 func (c *Client) Sign(ctx context.Context, signed Package, signature []byte) error {
-	ctx, cancel := c.within(ctx)
+	ctx, cancel := c.withTimeout(ctx)
 	defer cancel()
 	return explain(ctx, signed.Reference, c.sign(ctx, signed, signature))
 }
@@ -48,7 +48,7 @@ func subject(p Package) *ocispec.Descriptor {
 
 // Signatures gives the signatures that are attached to a package, as Resolve gives it. Nothing is known of them: package signature verifies them.
 func (c *Client) Signatures(ctx context.Context, signed Package) ([][]byte, error) {
-	ctx, cancel := c.within(ctx)
+	ctx, cancel := c.withTimeout(ctx)
 	defer cancel()
 	signatures, err := c.signatures(ctx, signed)
 	return signatures, explain(ctx, signed.Reference, err)

@@ -11,7 +11,7 @@ import (
 
 // Tags lists the versions of a repository, the lowest first; other tags are left out. One that is not there has none.
 func (c *Client) Tags(ctx context.Context, ref Reference) ([]string, error) {
-	ctx, cancel := c.within(ctx)
+	ctx, cancel := c.withTimeout(ctx)
 	defer cancel()
 	repository, err := c.repository(ref)
 	if err != nil {

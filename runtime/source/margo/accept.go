@@ -50,7 +50,7 @@ func (t *step) offer(m Offered) {
 			t.sync()
 			return
 		}
-		if !t.Retry.due(t.now) {
+		if !t.Retry.isDue(t.now) {
 			return
 		}
 	}
@@ -216,7 +216,7 @@ func (t *step) end() {
 		t.sync()
 		return
 	}
-	t.Retry = t.again(t.Retry, Failure{}, t.Interval)
+	t.Retry = t.retryTurn(t.Retry, Failure{}, t.Interval)
 }
 
 func (t *step) isSettled() bool {

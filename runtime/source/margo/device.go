@@ -157,7 +157,7 @@ func (d *Device) act(ctx context.Context, a Action) error {
 			return err
 		}
 	case Send:
-		if r := d.state.Outbox[a.Status.Deployment]; r.Serial != a.Serial || !r.Turn.due(d.config.Now()) { // a step before has sent it, or has news
+		if r := d.state.Outbox[a.Status.Deployment]; r.Serial != a.Serial || !r.Turn.isDue(d.config.Now()) { // a step before has sent it, or has news
 			return nil
 		}
 		m = Taken{a.Status.Deployment, a.Serial}
@@ -165,7 +165,7 @@ func (d *Device) act(ctx context.Context, a Action) error {
 			m = Untold{a.Status.Deployment, a.Serial, *f}
 		}
 	case Describe:
-		if d.state.Described == d.rules.Description || !d.state.Description.due(d.config.Now()) {
+		if d.state.Described == d.rules.Description || !d.state.Description.isDue(d.config.Now()) {
 			return nil
 		}
 		m = Described{d.rules.Description}

@@ -39,9 +39,9 @@ func (f Failure) isWorthTrying() bool {
 	return f.Status < 400 || f.Status >= 500
 }
 
-// again is the turn after one that has failed: as the manager says, or else after twice the time of the one before. It is never
+// retryTurn is the turn after one that has failed: as the manager says, or else after twice the time of the one before. It is never
 // earlier than otherwise usual.
-func (t *step) again(former Turn, f Failure, usual time.Duration) Turn {
+func (t *step) retryTurn(former Turn, f Failure, usual time.Duration) Turn {
 	wait := firstRetry
 	isFixed := false
 	if p := f.Problem; p != nil {

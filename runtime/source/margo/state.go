@@ -77,9 +77,9 @@ type Turn struct {
 	Failures int
 }
 
-// due tells whether the time has come. Where the clock was put back before the turn began, nobody knows how long that is ago: then
+// isDue tells whether the time has come. Where the clock was put back before the turn began, nobody knows how long that is ago: then
 // it has.
-func (t Turn) due(now time.Time) bool {
+func (t Turn) isDue(now time.Time) bool {
 	return now.Before(t.Since) || !now.Before(t.Since.Add(t.Wait))
 }
 

@@ -66,7 +66,7 @@ func (r Rules) Step(s State, now time.Time, m Message) (State, []Action) {
 	case Undescribed:
 		t.undescribed(m.Failure)
 	}
-	t.due(m)
+	t.addDue(m)
 	return t.State, t.actions
 }
 
@@ -114,23 +114,23 @@ func (t *step) start(m Started) {
 	}
 }
 
-// due adds what the time has come for: what there is to tell comes before what there is to do, so that a manager learns of a change
+// addDue adds what the time has come for: what there is to tell comes before what there is to do, so that a manager learns of a change
 // before it begins.
-func (t *step) due(m Message) {
+func (t *step) addDue(m Message) {
 	if t.Retired || !t.isInContact(t.now) {
 		return
 	}
 	var due []Action
-	if t.Described != t.Rules.Description && t.State.Description.due(t.now) {
+	if t.Described != t.Rules.Description && t.State.Description.isDue(t.now) {
 		due = append(due, Describe{})
 	}
 	ids := slices.SortedFunc(maps.Keys(t.Outbox), func(a, b string) int { return cmp.Compare(t.Outbox[a].Serial, t.Outbox[b].Serial) })
 	for _, id := range ids {
-		if r := t.Outbox[id]; r.Turn.due(t.now) {
+		if r := t.Outbox[id]; r.Turn.isDue(t.now) {
 			due = append(due, Send{r.Status, r.Serial})
 		}
 	}
-	if _, isTime := m.(Passed); isTime && !t.Applying && t.Poll.due(t.now) {
+	if _, isTime := m.(Passed); isTime && !t.Applying && t.Poll.isDue(t.now) {
 		due = append(due, Ask{t.Synced.ETag})
 	}
 	t.actions = append(due, t.actions...)
@@ -138,7 +138,7 @@ func (t *step) due(m Message) {
 
 // poll notes that the manager did not answer as it should.
 func (t *step) poll(f Failure) {
-	t.Poll = t.again(t.Poll, f, t.Interval)
+	t.Poll = t.retryTurn(t.Poll, f, t.Interval)
 	if t.retire(f) {
 		return
 	}
@@ -170,7 +170,7 @@ func (t *step) untold(m Untold) {
 		delete(t.Outbox, m.Deployment)
 		return
 	}
-	r.Turn = t.again(r.Turn, m.Failure, 0)
+	r.Turn = t.retryTurn(r.Turn, m.Failure, 0)
 	t.Outbox[m.Deployment] = r
 }
 
@@ -181,7 +181,7 @@ func (t *step) undescribed(f Failure) {
 	if t.State.Description.Failures == 0 {
 		t.tell(Trouble, f.Hint, "the manager has not taken the capabilities: %s", f.Reason)
 	}
-	t.State.Description = t.again(t.State.Description, f, 0)
+	t.State.Description = t.retryTurn(t.State.Description, f, 0)
 	if !f.isWorthTrying() { // until the program is started again, with others
 		t.Described = t.Rules.Description
 	}

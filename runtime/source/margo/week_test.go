@@ -70,12 +70,12 @@ func TestManagerIsAskedInWindows(t *testing.T) {
 	}
 	asked := map[int]bool{}
 	s := margo.State{}
-	for now := midnight; now.Before(midnight.Add(24 * time.Hour)); now = now.Add(10 * time.Minute) {
-		next, actions := rules.Step(s, now, margo.Passed{})
+	for clock := midnight; clock.Before(midnight.Add(24 * time.Hour)); clock = clock.Add(10 * time.Minute) {
+		next, actions := rules.Step(s, clock, margo.Passed{})
 		for _, a := range actions {
 			if _, ok := a.(margo.Ask); ok {
-				asked[now.Hour()] = true
-				next, _ = rules.Step(next, now, margo.Unchanged{})
+				asked[clock.Hour()] = true
+				next, _ = rules.Step(next, clock, margo.Unchanged{})
 			}
 		}
 		s = next

@@ -25,100 +25,110 @@ type Place interface {
 
 // Run runs the suite.
 func Run(t *testing.T, place func(t *testing.T) Place) {
-	one := map[string]string{"site.hcl": "site {}\n", "a/b/text": "text", "a/run": "#!/bin/sh\n", "vendor/oci/x@1/main.hcl": ""}
+	for name, test := range map[string]func(s *suite){
+		"same": testSame, "another": testAnother, "what is there stays": testStays, "broken": testBroken, "cancelled": testCancelled,
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := &suite{T: t, place: place(t)}
+			s.place.Put(one())
+			s.source = s.place.Source()
+			s.first = s.look(s.source, source.Revision{})
+			test(s)
+		})
+	}
+}
+
+// suite is one test of a source whose place has the files that one gives.
+type suite struct {
+	*testing.T
+	place  Place
+	source source.Source
+	first  source.Revision
+}
+
+func one() map[string]string {
+	return map[string]string{"site.hcl": "site {}\n", "a/b/text": "text", "a/run": "#!/bin/sh\n", "vendor/oci/x@1/main.hcl": ""}
+}
+
+func (s *suite) look(from source.Source, known source.Revision) source.Revision {
+	s.Helper()
+	r, err := from.Look(s.Context(), known)
+	if err != nil || r.IsZero() {
+		s.Fatalf("look: %+v, %v", r, err)
+	}
+	return r
+}
+
+// fetch brings a revision, whose files have to be these.
+func (s *suite) fetch(r, held source.Revision, want map[string]string) {
+	s.Helper()
+	dir := filepath.Join(s.TempDir(), "files")
+	if _, err := s.source.Fetch(s.Context(), r, held, dir); err != nil {
+		s.Fatalf("fetch: %v", err)
+	}
+	if got := filesIn(s.T, dir); !maps.Equal(got, want) {
+		s.Fatalf("there is %q, and not %q", got, want)
+	}
+}
+
+func testSame(s *suite) {
+	if again := s.look(s.source, s.first); !again.Is(s.first) {
+		s.Errorf("%v became %v, and nothing has changed", s.first, again)
+	}
+	if again := s.look(s.place.Source(), s.first); !again.Is(s.first) {
+		s.Errorf("%v became %v in another process", s.first, again)
+	}
+	s.fetch(s.first, source.Revision{}, one())
+	s.fetch(s.first, s.first, one())
+}
+
+func testAnother(s *suite) {
+	s.fetch(s.first, source.Revision{}, one())
 	two := map[string]string{"site.hcl": "site {}\n", "a/b/text": "other"}
-	look := func(t *testing.T, s source.Source, known source.Revision) source.Revision {
-		t.Helper()
-		r, err := s.Look(t.Context(), known)
-		if err != nil || r.IsZero() {
-			t.Fatalf("look: %+v, %v", r, err)
-		}
-		return r
+	s.place.Put(two)
+	second := s.look(s.source, s.first)
+	if second.Is(s.first) {
+		s.Fatal("other files are the same revision")
 	}
-	fetch := func(t *testing.T, s source.Source, r, held source.Revision, want map[string]string) {
-		t.Helper()
-		dir := filepath.Join(t.TempDir(), "files")
-		if _, err := s.Fetch(t.Context(), r, held, dir); err != nil {
-			t.Fatalf("fetch: %v", err)
-		}
-		if got := filesIn(t, dir); !maps.Equal(got, want) {
-			t.Fatalf("there is %q, and not %q", got, want)
-		}
+	s.fetch(second, s.first, two)
+}
+
+func testStays(s *suite) {
+	dir := s.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "precious"), nil, 0o600); err != nil {
+		s.Fatal(err)
 	}
-	t.Run("same", func(t *testing.T) {
-		p := place(t)
-		p.Put(one)
-		s := p.Source()
-		first := look(t, s, source.Revision{})
-		if again := look(t, s, first); !again.Is(first) {
-			t.Errorf("%v became %v, and nothing has changed", first, again)
-		}
-		if again := look(t, p.Source(), first); !again.Is(first) {
-			t.Errorf("%v became %v in another process", first, again)
-		}
-		fetch(t, s, first, source.Revision{}, one)
-		fetch(t, s, first, first, one)
-	})
-	t.Run("another", func(t *testing.T) {
-		p := place(t)
-		p.Put(one)
-		s := p.Source()
-		first := look(t, s, source.Revision{})
-		fetch(t, s, first, source.Revision{}, one)
-		p.Put(two)
-		second := look(t, s, first)
-		if second.Is(first) {
-			t.Fatal("other files are the same revision")
-		}
-		fetch(t, s, second, first, two)
-	})
-	t.Run("what is there stays", func(t *testing.T) {
-		p := place(t)
-		p.Put(one)
-		s := p.Source()
-		r := look(t, s, source.Revision{})
-		dir := t.TempDir()
-		if err := os.WriteFile(filepath.Join(dir, "precious"), nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := s.Fetch(t.Context(), r, source.Revision{}, dir); err == nil {
-			t.Error("it was fetched over a folder that is there")
-		}
-		if got := filesIn(t, dir); len(got) != 1 {
-			t.Errorf("the folder has %v", got)
-		}
-	})
-	t.Run("broken", func(t *testing.T) {
-		p := place(t)
-		p.Put(one)
-		s := p.Source()
-		r := look(t, s, source.Revision{})
-		p.Break(true)
-		if again, err := s.Look(t.Context(), r); err == nil {
-			t.Fatalf("what cannot be read is %v", again)
-		} else if source.IsRefused(err) || err.Error() == "" {
-			t.Errorf("a look refuses a revision: %v", err)
-		}
-		p.Break(false)
-		if again := look(t, s, r); !again.Is(r) {
-			t.Errorf("after it is put right it is %v", again)
-		}
-	})
-	t.Run("cancelled", func(t *testing.T) {
-		p := place(t)
-		p.Put(one)
-		s := p.Source()
-		r := look(t, s, source.Revision{})
-		ctx, cancel := context.WithCancel(t.Context())
-		cancel()
-		around := t.TempDir()
-		if _, err := s.Fetch(ctx, r, source.Revision{}, filepath.Join(around, "files")); err == nil {
-			t.Error("it was fetched all the same")
-		}
-		if entries, err := os.ReadDir(around); err != nil || len(entries) > 0 {
-			t.Errorf("there is left %v, %v", entries, err)
-		}
-	})
+	if _, err := s.source.Fetch(s.Context(), s.first, source.Revision{}, dir); err == nil {
+		s.Error("it was fetched over a folder that is there")
+	}
+	if got := filesIn(s.T, dir); len(got) != 1 {
+		s.Errorf("the folder has %v", got)
+	}
+}
+
+func testBroken(s *suite) {
+	s.place.Break(true)
+	if again, err := s.source.Look(s.Context(), s.first); err == nil {
+		s.Fatalf("what cannot be read is %v", again)
+	} else if source.IsRefused(err) || err.Error() == "" {
+		s.Errorf("a look refuses a revision: %v", err)
+	}
+	s.place.Break(false)
+	if again := s.look(s.source, s.first); !again.Is(s.first) {
+		s.Errorf("after it is put right it is %v", again)
+	}
+}
+
+func testCancelled(s *suite) {
+	ctx, cancel := context.WithCancel(s.Context())
+	cancel()
+	around := s.TempDir()
+	if _, err := s.source.Fetch(ctx, s.first, source.Revision{}, filepath.Join(around, "files")); err == nil {
+		s.Error("it was fetched all the same")
+	}
+	if entries, err := os.ReadDir(around); err != nil || len(entries) > 0 {
+		s.Errorf("there is left %v, %v", entries, err)
+	}
 }
 
 // filesIn reads all files, and checks their modes.
