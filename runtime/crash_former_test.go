@@ -76,19 +76,7 @@ func TestFormerAnyEnd(t *testing.T) {
 		}
 		w.becomes(before)
 		w.run = told
-		var ops []string
-		for i := range rapid.IntRange(0, 3).Draw(t, "processes") {
-			f := drawFate(t)
-			if rapid.Bool().Draw(t, "resumes") {
-				_, _ = w.resume(f) // the last one tells
-			} else {
-				_, _ = w.process(f)
-			}
-			ops = append(ops, f.op)
-			if f.died() && rapid.Bool().Draw(t, "lost power") {
-				lose(rapid.Bool().Draw(t, "host"), rapid.Bool().Draw(t, "journal"))(w, i)
-			}
-		}
+		ops := w.disturb(t)
 		err := w.endFormer(s, rapid.Bool().Draw(t, "the last one resumes"))
 		if err == nil {
 			err = w.has(after)

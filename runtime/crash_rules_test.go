@@ -186,19 +186,7 @@ func TestRulesAnyEnd(t *testing.T) {
 		if k.retrieves && k.purges {
 			w.meddle(t)
 		}
-		var ops []string
-		for i := range rapid.IntRange(0, 3).Draw(t, "processes") {
-			f := drawFate(t)
-			if rapid.Bool().Draw(t, "resumes") {
-				_, _ = w.resume(f) // the last one tells
-			} else {
-				_, _ = w.process(f)
-			}
-			ops = append(ops, f.op)
-			if f.died() && rapid.Bool().Draw(t, "lost power") {
-				lose(rapid.Bool().Draw(t, "host"), rapid.Bool().Draw(t, "journal"))(w, i)
-			}
-		}
+		ops := w.disturb(t)
 		switch rapid.IntRange(0, 3).Draw(t, "in the end") {
 		case 0:
 			_, _ = w.resume(&fate{}) // a status may be lost
@@ -217,6 +205,23 @@ func TestRulesAnyEnd(t *testing.T) {
 			t.Fatalf("%+v from %v to %v, ended at %q: %v\n%s", k, before, after, ops, err, w.story())
 		}
 	})
+}
+
+// disturb has processes begin or go on with the run, one after the other, of which each may die or fail, and the power with it. It gives at which operations.
+func (w *world) disturb(t *rapid.T) (ops []string) {
+	for i := range rapid.IntRange(0, 3).Draw(t, "processes") {
+		f := drawFate(t)
+		if rapid.Bool().Draw(t, "resumes") {
+			_, _ = w.resume(f) // the last one tells
+		} else {
+			_, _ = w.process(f)
+		}
+		ops = append(ops, f.op)
+		if f.died() && rapid.Bool().Draw(t, "lost power") {
+			lose(rapid.Bool().Draw(t, "host"), rapid.Bool().Draw(t, "journal"))(w, i)
+		}
+	}
+	return ops
 }
 
 // meddle adds switches and VLANs that no rule has made, of which some may be wanted.

@@ -40,25 +40,13 @@ type gitFlags struct {
 	SSHKey    string `help:"For repositories by ssh://: private key (default: those that ssh finds)." placeholder:"FILE"`
 }
 
-// credentials makes paths absolute, and looks whether there is something.
-func (f gitFlags) credentials() (c git.Credentials, err error) {
-	for flag, to := range map[string]struct {
-		path string
-		to   *string
-	}{"token-file": {f.TokenFile, &c.TokenFile}, "ssh-key": {f.SSHKey, &c.SSHKey}} {
-		if to.path == "" {
-			continue
-		}
-		full, err := filepath.Abs(to.path)
-		if err == nil {
-			_, err = os.Stat(full)
-		}
-		if err != nil {
-			return c, usage("name a file that is there", "--%s: %w", flag, err)
-		}
-		*to.to = full
+// credentials are those of the flags, whose files have to be there.
+func (f gitFlags) credentials() (git.Credentials, error) {
+	err := findFile("token-file", &f.TokenFile)
+	if err == nil {
+		err = findFile("ssh-key", &f.SSHKey)
 	}
-	return c, nil
+	return git.Credentials{TokenFile: f.TokenFile, SSHKey: f.SSHKey}, err
 }
 
 // packageChoice chooses packages; as a flag it may stand without a value, for all.

@@ -43,20 +43,28 @@ func (f *followFlags) check(cmd *watchCmd) error {
 		return usage("the site is git::URL, or margo+https://HOST", "--downtime is for what is followed")
 	}
 	for name, path := range map[string]*string{"signers": &f.Signers, "token-file": &f.TokenFile, "ssh-key": &f.SSHKey, "known-hosts": &f.KnownHosts, "report": &f.Report} {
-		if *path == "" {
-			continue
+		if err := findFile(name, path); err != nil {
+			return err
 		}
-		full, err := filepath.Abs(*path)
-		if err == nil {
-			_, err = os.Stat(full)
-		}
-		if err != nil {
-			return usage("name a file that is there", "--%s: %w", name, err)
-		}
-		*path = full
 	}
 	_, err := f.downtimes()
 	return err
+}
+
+// findFile makes the path of a flag absolute; an error, if nothing is there. An empty one stays.
+func findFile(flag string, path *string) error {
+	if *path == "" {
+		return nil
+	}
+	full, err := filepath.Abs(*path)
+	if err == nil {
+		_, err = os.Stat(full)
+	}
+	if err != nil {
+		return usage("name a file that is there", "--%s: %w", flag, err)
+	}
+	*path = full
+	return nil
 }
 
 // downtimes reads FROM/TO, each in the form of RFC 3339.

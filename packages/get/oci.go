@@ -3,6 +3,8 @@ package get
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/tenetcm/tenet/lang/diag"
@@ -20,7 +22,21 @@ func (r Registries) Resolve(ctx context.Context, source string) (Found, error) {
 		return Found{}, err
 	}
 	p, err := r.Client.Resolve(ctx, ref)
+	if diag.CodeOf(err) == oci.CodeNotFound {
+		err = r.suggest(ctx, ref, err)
+	}
 	return Found{From: p.Manifest, Version: p.Version}, err
+}
+
+// suggest adds the newest versions that there are to an error about one that there is not.
+func (r Registries) suggest(ctx context.Context, ref oci.Reference, err error) error {
+	const most = 5
+	versions, failed := r.Client.Tags(ctx, ref)
+	if failed != nil || len(versions) == 0 {
+		return err // which says enough
+	}
+	slices.Reverse(versions)
+	return &diag.HintError{Code: diag.CodeOf(err), Err: err, Hint: "there is " + strings.Join(versions[:min(len(versions), most)], ", ")}
 }
 
 // Fetch pulls the package of a manifest.

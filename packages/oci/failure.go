@@ -16,6 +16,9 @@ import (
 	"github.com/tenetcm/tenet/lang/diag"
 )
 
+// CodeNotFound is the code of errors about what a registry does not have.
+const CodeNotFound = "not_found"
+
 // explain says of what an error is, in words of tenet's. What a registry writes into its answers is shortened.
 func explain(ctx context.Context, ref Reference, err error) error {
 	if err == nil {
@@ -44,7 +47,7 @@ func explain(ctx context.Context, ref Reference, err error) error {
 	case errors.As(err, &answer):
 		return explainAnswer(tell, ref, answer)
 	case errors.Is(err, errdef.ErrNotFound):
-		return tell("not_found", "look at the name and the version", "the registry has no such package")
+		return tell(CodeNotFound, "look at the name and the version", "the registry has no such package")
 	case errors.As(err, &path) && path.Err != nil:
 		return err
 	case errors.As(err, &lost):
@@ -70,7 +73,7 @@ func explainAnswer(tell teller, ref Reference, answer *errcode.ErrorResponse) er
 		return tell("credentials", fmt.Sprintf("docker login %s or podman login %s keeps credentials where tenet finds them; they have to allow what is done", ref.Registry, ref.Registry),
 			"the registry does not let you do this: %d, %s", answer.StatusCode, words)
 	case http.StatusNotFound:
-		return tell("not_found", "look at the name and the version", "the registry has no such package: %s", words)
+		return tell(CodeNotFound, "look at the name and the version", "the registry has no such package: %s", words)
 	case http.StatusTooManyRequests:
 		return tell("busy", "wait, or log in: many registries let those do more whom they know", "the registry is asked too often")
 	}

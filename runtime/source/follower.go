@@ -184,7 +184,7 @@ func (f *Follower) Next() time.Time {
 		at = now
 	}
 	for range maxDowntimes { // one may begin where another one ends
-		_, until := f.closed(at)
+		_, until := f.Closed(at)
 		if until.IsZero() {
 			break
 		}
@@ -197,7 +197,7 @@ func (f *Follower) Next() time.Time {
 // records, or that of a context that has ended.
 func (f *Follower) Turn(ctx context.Context) (changed bool, err error) {
 	now := f.Now()
-	if reason, _ := f.closed(now); reason != "" || now.Before(f.state.Next) {
+	if reason, _ := f.Closed(now); reason != "" || now.Before(f.state.Next) {
 		return false, nil
 	}
 	found, err := f.Source.Look(ctx, f.state.Seen)

@@ -2,7 +2,6 @@ package source
 
 import (
 	"cmp"
-	"slices"
 	"time"
 
 	"github.com/tenetcm/tenet/lang/site"
@@ -34,8 +33,8 @@ const (
 
 func (o Options) poll() time.Duration { return cmp.Or(o.Poll, DefaultPoll) }
 
-// closed tells why nothing is tried at a time, and when to ask again; an empty reason: something may be.
-func (o Options) closed(now time.Time) (reason string, until time.Time) {
+// Closed tells why nothing is tried at a time, and when to ask again; an empty reason: something may be.
+func (o Options) Closed(now time.Time) (reason string, until time.Time) {
 	for _, d := range o.Downtimes {
 		if !now.Before(d.From) && now.Before(d.To) {
 			return cmp.Or(d.Reason, "downtime"), d.To
@@ -67,8 +66,3 @@ func (o Options) retry(now time.Time, failures int, random float64) time.Time {
 }
 
 func scale(d time.Duration, by float64) time.Duration { return time.Duration(float64(d) * by) }
-
-// Ahead gives the downtimes that are not over.
-func (o Options) Ahead(now time.Time) []Downtime {
-	return slices.DeleteFunc(slices.Clone(o.Downtimes), func(d Downtime) bool { return !now.Before(d.To) })
-}

@@ -289,7 +289,7 @@ func (s *Service) Run(ctx context.Context, failed func(error)) {
 	ticker := time.NewTicker(lookEvery)
 	defer ticker.Stop()
 	for {
-		if err := s.turn(ctx); err != nil && ctx.Err() == nil {
+		if err := s.turn(ctx, failed); err != nil && ctx.Err() == nil {
 			failed(fmt.Errorf("sources: %w", err))
 		}
 		select {
@@ -302,8 +302,8 @@ func (s *Service) Run(ctx context.Context, failed func(error)) {
 	}
 }
 
-// turn begins what is due, each source by itself: one that hangs holds up no other.
-func (s *Service) turn(ctx context.Context) error {
+// turn begins what is due, each source by itself: one that hangs holds up no other. What goes wrong with the server itself is given to failed.
+func (s *Service) turn(ctx context.Context, failed func(error)) error {
 	var list []*row
 	err := s.Store.Read(ctx, func(r store.Reader) (err error) {
 		list, err = rows(r)
@@ -331,7 +331,7 @@ func (s *Service) turn(ctx context.Context) error {
 			fault.Go(func() {
 				defer close(f.done)
 				defer f.busy.Store(false)
-				f.turn(ctx)
+				f.turn(ctx, failed)
 			})
 		}
 	}

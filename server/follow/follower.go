@@ -1,12 +1,9 @@
 package follow
 
 import (
-	"archive/tar"
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -73,7 +70,7 @@ func (s *Source) open(cache, credentials, signers string) (source.Source, error)
 }
 
 // turn looks at the source, if that is due, and deploys what counts and is not deployed.
-func (f *follower) turn(ctx context.Context) {
+func (f *follower) turn(ctx context.Context, failed func(error)) {
 	before := *f.row
 	err := f.look(ctx)
 	if ctx.Err() != nil {
@@ -90,14 +87,17 @@ func (f *follower) turn(ctx context.Context) {
 	if before.Problem == problem && before.State == f.row.State && before.Deployment == f.row.Deployment {
 		return
 	}
-	// What is lost here is found again by the next turn.
-	_ = f.service.Store.Write(ctx, func(tx store.Tx) error {
+	// What cannot be kept is found again by the next turn.
+	err = f.service.Store.Write(ctx, func(tx store.Tx) error {
 		list, err := rows(tx)
 		if now := find(list, f.row.Name); err == nil && now != nil && now.At.Equal(f.row.At) { // else it was removed meanwhile
 			err = f.row.save(tx)
 		}
 		return err
 	})
+	if err != nil && ctx.Err() == nil {
+		failed(fmt.Errorf("the source %s: %w", f.row.Name, err))
+	}
 }
 
 func (f *follower) look(ctx context.Context) error {
@@ -159,11 +159,15 @@ func (f *follower) upload(ctx context.Context, dir, message string) (*deploy.Rev
 	if err != nil {
 		return nil, err
 	}
-	archive, err := pack(dir)
+	p := &sitefiles.Packer{Name: f.row.Address}
+	if err := p.Add(os.DirFS(dir), "."); err != nil {
+		return nil, err
+	}
+	archive, err := p.Bytes()
 	if err != nil {
 		return nil, err
 	}
-	return f.service.Deployments.Upload(ctx, by, f.row.Site, archive, message)
+	return f.service.Deployments.Upload(ctx, by, f.row.Site, bytes.NewReader(archive), message)
 }
 
 // deploy deploys the revision that counts. If the server dies in between, the same is deployed once more.
@@ -183,33 +187,4 @@ func (f *follower) deploy(ctx context.Context, held source.Revision) error {
 	}
 	f.row.Revision, f.row.Deployment = held.ID, d.ID
 	return nil
-}
-
-// pack makes an archive of a folder.
-func pack(dir string) (*bytes.Buffer, error) {
-	var out bytes.Buffer
-	w := tar.NewWriter(&out)
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return nil, err
-	}
-	defer root.Close()
-	err = fs.WalkDir(root.FS(), ".", func(name string, e fs.DirEntry, err error) error {
-		if err != nil || e.IsDir() {
-			return err
-		}
-		info, err := e.Info()
-		if err != nil {
-			return err
-		}
-		data, err := fs.ReadFile(root.FS(), name)
-		if err == nil {
-			err = w.WriteHeader(&tar.Header{Name: name, Mode: int64(sitefiles.ModeOf(sitefiles.IsExecutable(info.Mode()))), Size: int64(len(data)), Typeflag: tar.TypeReg})
-		}
-		if err == nil {
-			_, err = w.Write(data)
-		}
-		return err
-	})
-	return &out, errors.Join(err, w.Close())
 }

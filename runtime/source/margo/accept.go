@@ -238,8 +238,8 @@ func (r Rules) Next(s State, now time.Time) time.Time {
 	if s.Retired {
 		return now.Add(24 * time.Hour)
 	}
-	if !r.isInContact(now) {
-		return now.Add(time.Minute) // windows begin and end with minutes
+	if until := r.closed(now); !until.IsZero() {
+		return until
 	}
 	next := s.Poll.next()
 	earlier := func(t Turn) {

@@ -84,10 +84,14 @@ func (t *step) tell(kind Kind, hint, format string, args ...any) {
 	t.do(Tell{kind, fmt.Sprintf(format, args...), hint})
 }
 
-// isInContact tells whether the manager may be asked now. Where it may not, nothing is tried, and so nothing fails.
-func (r Rules) isInContact(now time.Time) bool {
-	isDown := slices.ContainsFunc(r.Downtimes, func(d source.Downtime) bool { return !now.Before(d.From) && now.Before(d.To) })
-	return !isDown && (len(r.Windows) == 0 || site.Schedule{r.Windows}.IsOpen(now))
+// closed is the time until which the manager may not be asked; zero: it may. Where it may not, nothing is tried, and so nothing fails.
+func (r Rules) closed(now time.Time) time.Time {
+	o := source.Options{Downtimes: r.Downtimes}
+	if len(r.Windows) > 0 {
+		o.Windows = site.Schedule{r.Windows}
+	}
+	_, until := o.Closed(now)
+	return until
 }
 
 // rest is the time until the manager is asked again: a little less than the interval, for each device by another bit, so that those
@@ -117,7 +121,7 @@ func (t *step) start(m Started) {
 // addDue adds what the time has come for: what there is to tell comes before what there is to do, so that a manager learns of a change
 // before it begins.
 func (t *step) addDue(m Message) {
-	if t.Retired || !t.isInContact(t.now) {
+	if t.Retired || !t.closed(t.now).IsZero() {
 		return
 	}
 	var due []Action

@@ -96,9 +96,12 @@ func writeComponent(body *hclwrite.Body, project string, require, follows []stri
 	block := body.AppendNewBlock("component", []string{project}).Body()
 	block.SetAttributeValue("source", cty.StringVal("std/margo_compose"))
 	block.SetAttributeValue("vars", vars)
-	for name, references := range map[string][]string{"require": require, "follows": follows} {
-		if len(references) > 0 {
-			block.SetAttributeRaw(name, hclwrite.Tokens{{Bytes: []byte("[" + strings.Join(references, ", ") + "]")}})
+	for _, a := range []struct { // in this order: the same manifest is the same site
+		name       string
+		references []string
+	}{{"require", require}, {"follows", follows}} {
+		if len(a.references) > 0 {
+			block.SetAttributeRaw(a.name, hclwrite.Tokens{{Bytes: []byte("[" + strings.Join(a.references, ", ") + "]")}})
 		}
 	}
 }
