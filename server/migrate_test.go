@@ -19,6 +19,9 @@ func takeBack(t *testing.T, dir string) int64 {
 	all := Migrations()
 	newest := all[len(all)-1].SQL
 	var undo []string
+	for _, m := range regexp.MustCompile(`CREATE INDEX (\w+)`).FindAllStringSubmatch(newest, -1) {
+		undo = append(undo, "DROP INDEX "+m[1])
+	}
 	for _, m := range regexp.MustCompile(`CREATE TABLE (\w+)`).FindAllStringSubmatch(newest, -1) {
 		undo = append(undo, "DROP TABLE "+m[1])
 	}

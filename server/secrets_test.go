@@ -129,8 +129,9 @@ func (p openPlace) lookAtHost(id trust.ID, look func(string, any)) {
 	report, _, err := p.Sessions.Report(p.t.Context(), id, "shop")
 	must(p.t, err)
 	look("the report", report)
-	runs, err := p.Sessions.Runs(p.t.Context(), sessions.RunFilter{Host: id})
+	part, err := p.Sessions.Runs(p.t.Context(), sessions.RunFilter{Hosts: []trust.ID{id}})
 	must(p.t, err)
+	runs := part.Runs
 	if len(runs) < 2 || !runs[0].Failed {
 		p.t.Errorf("the host has told %d runs", len(runs))
 	}

@@ -105,6 +105,21 @@ func (c *Caller) MaySite(verb Verb, site string) bool {
 	return slices.ContainsFunc(c.Grants, func(g Grant) bool { return g.Verb == verb && g.holdsFor(site) })
 }
 
+// Sites lists the sites for which the caller has a verb on any host; nil: for all.
+func (c *Caller) Sites(verb Verb) []string {
+	list := []string{}
+	for _, g := range c.Grants {
+		switch {
+		case g.Verb != verb || slices.Contains(list, g.Site):
+		case g.Site == All:
+			return nil
+		default:
+			list = append(list, g.Site)
+		}
+	}
+	return list
+}
+
 // MayEverywhere tells whether the caller has a verb for all hosts and sites: what concerns the
 // server as a whole takes this.
 func (c *Caller) MayEverywhere(verb Verb) bool {

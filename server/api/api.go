@@ -98,6 +98,7 @@ func New(o Options) *API {
 	a.registerHosts()
 	a.registerConnect()
 	a.registerHostStatus()
+	a.registerRuns()
 	a.registerFleetStatus()
 	a.registerServer()
 	a.registerTokens()

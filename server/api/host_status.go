@@ -87,10 +87,18 @@ func (a *API) registerHostStatus() {
 
 // readableHost gives a host that the caller may read, and whether its agent is known here.
 func (a *API) readableHost(ctx context.Context, c *access.Caller, name string) (*enroll.Host, error) {
-	if a.o.Sessions == nil {
-		return nil, &diag.HintError{Code: sessions.CodeAway, Message: "this server reaches no hosts"}
+	if err := a.demandSessions(); err != nil {
+		return nil, err
 	}
 	return a.host(ctx, c, access.Read, name)
+}
+
+// demandSessions refuses what agents have told where the server has none.
+func (a *API) demandSessions() error {
+	if a.o.Sessions == nil {
+		return &diag.HintError{Code: sessions.CodeAway, Message: "this server reaches no hosts"}
+	}
+	return nil
 }
 
 func (a *API) showHostStatus(ctx context.Context, c *access.Caller, in *HostName) (*hostStatusOutput, error) {
@@ -107,13 +115,9 @@ func (a *API) hostRuns(ctx context.Context, c *access.Caller, in *hostRunsInput)
 	if err != nil {
 		return nil, err
 	}
-	all, err := a.o.Sessions.Runs(ctx, sessions.RunFilter{Host: h.ID, Before: in.Before, Limit: in.Limit})
-	out := &runsOutput{List[*sessions.RunRecord]{Items: []*sessions.RunRecord{}}}
-	for _, r := range all {
-		if c.May(access.Read, h.Target(), r.Site) {
-			out.Body.Items = append(out.Body.Items, r)
-		}
-	}
+	part, err := a.o.Sessions.Runs(ctx, sessions.RunFilter{Hosts: []trust.ID{h.ID}, Before: in.Before, Limit: in.Limit,
+		Fits: func(_ trust.ID, site string) bool { return c.May(access.Read, h.Target(), site) }})
+	out := &runsOutput{List[*sessions.RunRecord]{Items: append([]*sessions.RunRecord{}, part.Runs...)}}
 	return out, err
 }
 

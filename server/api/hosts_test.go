@@ -27,16 +27,17 @@ import (
 // hostWorld has hosts, bob who enrols web*, and carol who reads web*.
 type hostWorld struct {
 	*world
+	store             *store.Store // of the hosts
 	registry          *enroll.Registry
 	authority         *authority.Authority
 	alice, bob, carol string
 }
 
-func startHosts(t *testing.T) *hostWorld {
+func startHosts(t *testing.T, more ...func(*hostWorld, *api.Options)) *hostWorld {
 	ctx := context.Background()
 	e, err := sqlite.Open(ctx, t.TempDir())
 	must(t, err)
-	s, err := store.New(ctx, e, store.Options{Migrations: slices.Concat(authority.Migrations(), access.Migrations(), enroll.Migrations())})
+	s, err := store.New(ctx, e, store.Options{Migrations: slices.Concat(authority.Migrations(), access.Migrations(), enroll.Migrations(), sessionTables())})
 	must(t, err)
 	t.Cleanup(func() { s.Close() })
 	_, err = s.Campaign(ctx)
@@ -46,11 +47,16 @@ func startHosts(t *testing.T) *hostWorld {
 	c, err := contents.OpenFolder(t.TempDir())
 	must(t, err)
 	t.Cleanup(func() { c.Close() })
-	w := &hostWorld{}
+	w := &hostWorld{store: s}
 	w.registry, err = enroll.Open(ctx, s, a, c, enroll.Options{Addresses: []string{"https://tenet.example.org"}})
 	must(t, err)
 	w.authority = a
-	w.world = start(t, func(o *api.Options) { o.Hosts, o.Authority = w.registry, a })
+	w.world = start(t, func(o *api.Options) {
+		o.Hosts, o.Authority = w.registry, a
+		for _, add := range more {
+			add(w, o)
+		}
+	})
 	web, err := access.ParseSelector("web*")
 	must(t, err)
 	w.add("bob", access.Grant{Verb: access.Enroll, Hosts: web, Site: "*"}, access.Grant{Verb: access.Read, Hosts: web, Site: "*"})

@@ -152,52 +152,6 @@ func (s *Sessions) Report(ctx context.Context, id trust.ID, site string) (report
 	return report, at, err
 }
 
-// RunRecord is a run of a host.
-type RunRecord struct {
-	Host     trust.ID       `json:"host"`
-	Run      string         `json:"run"`
-	Site     string         `json:"site"`
-	Revision string         `json:"revision"`
-	Started  time.Time      `json:"started"`
-	Ended    *time.Time     `json:"ended,omitempty"` // nil: it goes on
-	Failed   bool           `json:"failed"`
-	Counts   *states.Counts `json:"counts,omitempty"`
-	Error    string         `json:"error,omitempty"`
-}
-
-// RunFilter says which runs are listed: newest first.
-type RunFilter struct {
-	Host   trust.ID  // empty: of all hosts
-	Before time.Time // zero: from the newest on
-	Limit  int       // 0: 100
-}
-
-// Runs lists runs.
-func (s *Sessions) Runs(ctx context.Context, f RunFilter) (list []*RunRecord, err error) {
-	if f.Limit <= 0 || f.Limit > 1000 {
-		f.Limit = 100
-	}
-	if f.Before.IsZero() {
-		f.Before = time.UnixMicro(1 << 62)
-	}
-	err = s.Store.Read(ctx, func(r store.Reader) error {
-		list = nil
-		return r.Query(`SELECT host, run, site, revision, started, ended, failed, counts, error FROM sessions_runs
-			WHERE started < $1 AND (host = $2 OR $2 = '') ORDER BY started DESC, host, run LIMIT $3`, []any{f.Before.UnixMicro(), string(f.Host), f.Limit}, func(row store.Row) error {
-			one := &RunRecord{}
-			var id string
-			var counts []byte
-			if err := row.Scan(&id, &one.Run, &one.Site, &one.Revision, &one.Started, &one.Ended, &one.Failed, &counts, &one.Error); err != nil {
-				return err
-			}
-			one.Host = trust.ID(id)
-			list = append(list, one)
-			return json.Unmarshal(counts, &one.Counts)
-		})
-	})
-	return list, err
-}
-
 // Events gives the events of a run, as lines of JSON.
 func (s *Sessions) Events(ctx context.Context, id trust.ID, run string) (lines []byte, err error) {
 	err = s.Store.Read(ctx, func(r store.Reader) error {

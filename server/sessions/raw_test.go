@@ -130,7 +130,8 @@ func TestBatches(t *testing.T) {
 	if got := send(7, event("three")); got != 7 {
 		t.Errorf("it is stored through %d", got)
 	}
-	runs, err := f.sessions.Runs(t.Context(), sessions.RunFilter{Host: id})
+	part, err := f.sessions.Runs(t.Context(), sessions.RunFilter{Hosts: []trust.ID{id}})
+	runs := part.Runs
 	if err != nil || len(runs) != 1 {
 		t.Errorf("the runs are %+v: %v", runs, err)
 	}

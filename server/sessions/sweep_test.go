@@ -52,7 +52,7 @@ func TestSweepByTheServersClock(t *testing.T) {
 	a.send(&control.Batch{Session: session, Stream: "raw", First: 3, Last: 4, Gap: true})
 	answer[*control.Stored](a)
 	count := func() (runs, gaps int) {
-		list, err := f.sessions.Runs(t.Context(), sessions.RunFilter{})
+		part, err := f.sessions.Runs(t.Context(), sessions.RunFilter{})
 		if err == nil {
 			err = f.store.Read(t.Context(), func(r store.Reader) error {
 				_, err := store.One(r, `SELECT COUNT(*) FROM sessions_gaps`, nil, &gaps)
@@ -62,7 +62,7 @@ func TestSweepByTheServersClock(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return len(list), gaps
+		return len(part.Runs), gaps
 	}
 	for _, sweep := range []struct {
 		before     time.Duration

@@ -1,0 +1,226 @@
+package sessions
+
+import (
+	"cmp"
+	"container/heap"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/tenetcm/tenet/runtime/trust"
+	"github.com/tenetcm/tenet/server/store"
+)
+
+// RunsMigration makes the indexes by which runs of all hosts are listed, and has reports say when something was changed. It came after other tables of a
+// server, and stands behind them.
+func RunsMigration() store.Migration {
+	return store.Migration{Name: "runs of all hosts", SQL: runIndexes}
+}
+
+// runIndexes have all that says whether a run is listed. Runs that have failed, and those that go on, are few. In reports changed and mended are
+// times, as far as they are known.
+const runIndexes = `
+CREATE INDEX sessions_runs_newest ON sessions_runs (started, host, run, site);
+CREATE INDEX sessions_runs_host ON sessions_runs (host, started, run, site);
+CREATE INDEX sessions_runs_site ON sessions_runs (site, started, host, run);
+CREATE INDEX sessions_failed_newest ON sessions_runs (started, host, run, site) WHERE failed = 1;
+CREATE INDEX sessions_failed_host ON sessions_runs (host, started, run, site) WHERE failed = 1;
+CREATE INDEX sessions_failed_site ON sessions_runs (site, started, host, run) WHERE failed = 1;
+CREATE INDEX sessions_going_newest ON sessions_runs (started, host, run, site) WHERE ended IS NULL;
+CREATE INDEX sessions_going_host ON sessions_runs (host, started, run, site) WHERE ended IS NULL;
+CREATE INDEX sessions_going_site ON sessions_runs (site, started, host, run) WHERE ended IS NULL;
+ALTER TABLE sessions_reports ADD COLUMN changed BIGINT;
+ALTER TABLE sessions_reports ADD COLUMN mended BIGINT;
+`
+
+// foundRun is a run as an index has it.
+type foundRun struct {
+	RunPosition
+	site    string
+	outcome Outcome // where it was read
+}
+
+// runSource gives the runs of one host, of one site, or of all, the newest first and a few at a time.
+type runSource struct {
+	filter *RunFilter
+	host   trust.ID // empty: any
+	site   string   // empty: any
+	ahead  []foundRun
+	chunk  int
+	isOver bool // there is nothing behind those that were read
+}
+
+// The numbers of rows that a source reads at once: of one that is merged with many others few are needed.
+const (
+	firstChunk = 1
+	mostChunk  = 256
+)
+
+// fill has the source know its next run, if there is one.
+func (s *runSource) fill(r store.Reader, after *RunPosition) error {
+	if len(s.ahead) > 0 || s.isOver {
+		return nil
+	}
+	s.chunk = min(cmp.Or(s.chunk*4, firstChunk), mostChunk)
+	sql, args := s.query(after)
+	err := r.Query(sql, args, func(row store.Row) error {
+		one, err := s.filter.scan(row)
+		s.ahead = append(s.ahead, one)
+		return err
+	})
+	s.isOver = len(s.ahead) < s.chunk
+	return err
+}
+
+// scan reads a row.
+func (f *RunFilter) scan(row store.Row) (one foundRun, err error) {
+	var host string
+	into := []any{&one.Started, &host, &one.Run, &one.site}
+	var r RunRecord
+	var counts *[]byte
+	if f.needsRow() {
+		into = append(into, &r.Ended, &r.Failed, &counts)
+	}
+	if err = row.Scan(into...); err == nil && counts != nil {
+		err = json.Unmarshal(*counts, &r.Counts)
+	}
+	one.Host, one.outcome = trust.ID(host), r.Outcome()
+	return one, err
+}
+
+// needsRow tells whether an index alone does not say which runs have the outcome.
+func (f *RunFilter) needsRow() bool {
+	return f.Outcome == OutcomeChanged || f.Outcome == OutcomeUnchanged
+}
+
+// query is for the next rows. Each form of it has an index that gives them in this order.
+func (s *runSource) query(after *RunPosition) (sql string, args []any) {
+	columns := `started, host, run, site`
+	if s.filter.needsRow() {
+		columns += `, ended, failed, counts`
+	}
+	args = []any{int64(s.chunk)}
+	where := []string{}
+	place := func(v any) string {
+		args = append(args, v)
+		return "$" + string(rune('0'+len(args)))
+	}
+	if s.host != "" {
+		where = append(where, "host = "+place(string(s.host)))
+	}
+	if s.site != "" {
+		where = append(where, "site = "+place(s.site))
+	}
+	switch s.filter.Outcome {
+	case OutcomeFailed:
+		where = append(where, "failed = 1")
+	case OutcomeRunning:
+		where = append(where, "ended IS NULL")
+	}
+	order := ` ORDER BY started DESC, host DESC, run DESC LIMIT $1`
+	if after != nil {
+		where = append(where, s.behind(after, place))
+	}
+	if s.host != "" {
+		order = ` ORDER BY started DESC, run DESC LIMIT $1`
+	}
+	sql = `SELECT ` + columns + ` FROM sessions_runs`
+	if len(where) > 0 {
+		sql += ` WHERE ` + strings.Join(where, " AND ")
+	}
+	return sql + order, args
+}
+
+// behind says which rows of the source come after a position. Of the runs that began at the same time, those of a host come before it or after it as its
+// id does.
+func (s *runSource) behind(p *RunPosition, place func(any) string) string {
+	if s.host == "" {
+		return "(started, host, run) < (" + place(p.Started) + ", " + place(string(p.Host)) + ", " + place(p.Run) + ")"
+	}
+	switch strings.Compare(string(s.host), string(p.Host)) {
+	case -1:
+		return "started <= " + place(p.Started)
+	case 1:
+		return "started < " + place(p.Started)
+	}
+	return "(started, run) < (" + place(p.Started) + ", " + place(p.Run) + ")"
+}
+
+// fits tells whether a run is listed.
+func (f *RunFilter) fits(one *foundRun) bool {
+	return (f.Sites == nil || slices.Contains(f.Sites, one.site)) && (!f.needsRow() || one.outcome == f.Outcome) && (f.Fits == nil || f.Fits(one.Host, one.site))
+}
+
+// runHeap has sources by their next run, the newest first. None of them is over.
+type runHeap []*runSource
+
+func (h runHeap) Len() int           { return len(h) }
+func (h runHeap) Less(i, j int) bool { return h[i].ahead[0].compare(&h[j].ahead[0].RunPosition) > 0 }
+func (h runHeap) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
+
+// Push adds a source.
+func (h *runHeap) Push(s any) { *h = append(*h, s.(*runSource)) }
+
+// Pop takes the last source out.
+func (h *runHeap) Pop() any {
+	last := (*h)[len(*h)-1]
+	*h = (*h)[:len(*h)-1]
+	return last
+}
+
+// find gives the runs that fit, and where to look further; nil: nowhere.
+func (f *RunFilter) find(r store.Reader) (list []*foundRun, next *RunPosition, err error) {
+	begin := f.After
+	if !f.Before.IsZero() {
+		if before := (&RunPosition{Started: f.Before}); begin == nil || before.compare(begin) < 0 {
+			begin = before
+		}
+	}
+	var sources runHeap
+	for _, s := range f.sources() {
+		if err := s.fill(r, begin); err != nil {
+			return nil, nil, err
+		}
+		if len(s.ahead) > 0 {
+			sources = append(sources, s)
+		}
+	}
+	heap.Init(&sources)
+	for looked := 0; len(sources) > 0; looked++ {
+		s := sources[0]
+		one := s.ahead[0]
+		if len(list) == f.Limit || looked == f.Look {
+			return list, next, nil
+		}
+		next = &one.RunPosition
+		if s.ahead = s.ahead[1:]; f.fits(&one) {
+			list = append(list, &one)
+		}
+		if err := s.fill(r, next); err != nil {
+			return nil, nil, err
+		}
+		if len(s.ahead) == 0 {
+			heap.Pop(&sources)
+		} else {
+			heap.Fix(&sources, 0)
+		}
+	}
+	return list, nil, nil
+}
+
+// sources are those of the hosts if they are named, else of the sites, else of all.
+func (f *RunFilter) sources() (list []*runSource) {
+	for _, h := range f.Hosts {
+		list = append(list, &runSource{filter: f, host: h})
+	}
+	if f.Hosts != nil {
+		return list
+	}
+	for _, site := range f.Sites {
+		list = append(list, &runSource{filter: f, site: site, chunk: mostChunk / 4})
+	}
+	if f.Sites == nil {
+		list = append(list, &runSource{filter: f, chunk: mostChunk / 4})
+	}
+	return list
+}
