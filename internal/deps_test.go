@@ -183,6 +183,9 @@ var imports = []struct {
 	// A site, evaluated and signed by an operator.
 	{"server/signing", []string{"internal/atomicfile", "lang/diag", "lang/secrets", "lang/site", "runtime/control", "runtime/trust", "server/api/client", "server/evaluate"}, []string{"*"}},
 	{"server/api", []string{"internal/plainjson", "internal/telemetry", "lang/diag", "runtime/*", "server/*", "states"}, []string{"*"}},
+	// The pages: a client of the API within the process.
+	{"server/web/webtest", nil, nil},
+	{"server/web", []string{"internal/ui/*", "lang/diag", "runtime/*", "server/access", "server/api", "server/deploy", "server/enroll", "server/follow", "server/sessions", "server/update", "states"}, []string{"*"}},
 	{"server", []string{"*"}, []string{"*"}},
 	// A component is tried out as it is used: compiled, and applied in memory.
 	{"stdlib", nil, []string{"*"}},

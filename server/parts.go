@@ -22,12 +22,14 @@ import (
 	"github.com/tenetcm/tenet/server/sessions"
 	"github.com/tenetcm/tenet/server/store"
 	"github.com/tenetcm/tenet/server/update"
+	"github.com/tenetcm/tenet/server/web"
 )
 
 // hostChanged ends the connections of a host that may have them no longer, and those to it of people who may have them no longer.
 func (s *Server) hostChanged(id trust.ID) {
 	if s.api != nil {
 		s.api.HostChanged(id)
+		s.publishHost(id)
 	}
 	if s.Sessions == nil {
 		return
@@ -41,6 +43,24 @@ func (s *Server) hostChanged(id trust.ID) {
 	if err := s.broker.Disconnect(link.Address{Host: id}); err != nil {
 		s.Failed(err)
 	}
+}
+
+// publishHost says that something about a host was decided, or that it has asked.
+func (s *Server) publishHost(id trust.ID) {
+	_, target, _ := s.Hosts.State(id)
+	data, err := json.Marshal(hostEvent{Host: id, Name: target.Name})
+	if err != nil {
+		s.Failed(err)
+		return
+	}
+	s.api.Feed().Publish(api.Event{Type: "host.changed", Host: target, Data: data})
+}
+
+// hostEvent is the data of an event about a host.
+type hostEvent struct {
+	Host trust.ID `json:"host"`
+	Name string   `json:"name"`
+	What any      `json:"what,omitempty"`
 }
 
 func (s *Server) openSessions(ctx context.Context) (err error) {
@@ -63,6 +83,7 @@ func (s *Server) told(host trust.ID, items []*control.Item) {
 		return
 	}
 	_, target, _ := s.Hosts.State(host)
+	hasParts := false
 	for _, i := range items {
 		e := api.Event{Host: target}
 		var data any
@@ -73,14 +94,13 @@ func (s *Server) told(host trust.ID, items []*control.Item) {
 			short := *i.Run
 			short.Report = nil
 			e.Type, e.Site, data = "host.run", i.Run.Site, short
+		case i.Event != nil && !hasParts: // what they say is in the records of the run
+			hasParts = true
+			e.Type, e.Site = "host.events", i.Event.Site
 		default:
 			continue
 		}
-		text, err := json.Marshal(struct {
-			Host trust.ID `json:"host"`
-			Name string   `json:"name"`
-			What any      `json:"what"`
-		}{host, target.Name, data})
+		text, err := json.Marshal(hostEvent{host, target.Name, data})
 		if err != nil {
 			s.Failed(err)
 			continue
@@ -164,7 +184,8 @@ func (s *Server) openAPI(context.Context) error {
 	}
 	s.api = api.New(api.Options{People: s.People, Identity: provider, Hosts: s.Hosts, Authority: s.Authority, Deployments: s.Deployments, Sources: s.Sources, Updates: s.Updates, Sessions: s.Sessions, Broker: s.brokerReached, IsCluster: len(s.Brokers) > 0, Metrics: s.metrics, Version: s.Version, CursorKey: key, Standby: s.isStandby,
 		OnFault: func(id string, err error) { s.Failed(fmt.Errorf("fault %s: %w", id, err)) }})
-	return nil
+	s.pages, err = web.New(web.Options{API: s.api.Handler(), Version: s.Version, HasIdentity: provider != nil, Standby: s.isStandby, OnFault: s.Failed})
+	return err
 }
 
 // silence is a log for what clients do wrong with TLS and HTTP, which is nobody's concern.

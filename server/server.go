@@ -32,6 +32,7 @@ import (
 	"github.com/tenetcm/tenet/server/sessions"
 	"github.com/tenetcm/tenet/server/store"
 	"github.com/tenetcm/tenet/server/update"
+	"github.com/tenetcm/tenet/server/web"
 )
 
 // standbyAfter is how long a server waits to become the active one until it says so.
@@ -116,6 +117,7 @@ type Server struct {
 	embedded  *embedded.Broker // the broker, unless it is a cluster
 	cluster   *cluster.Keeper
 	api       *api.API
+	pages     *web.Pages
 	listener  net.Listener
 	url       string
 	closers   []func() error // the last one first
@@ -354,7 +356,7 @@ func keepUp(wait *fault.Group, cancel context.CancelCauseFunc, loop func()) {
 
 // handler serves people, programs and agents.
 func (s *Server) handler() http.Handler {
-	agents, rest := s.Hosts.Handler(), s.api.Handler()
+	agents, rest := s.Hosts.Handler(), http.Handler(s.pages)
 	broker := rest
 	if s.embedded != nil {
 		broker = s.embedded.Handler()

@@ -92,7 +92,7 @@ func (v *view) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "the database cannot be read now", http.StatusServiceUnavailable)
 		return
 	}
-	v.api.Handler().ServeHTTP(w, r)
+	v.pages.ServeHTTP(w, r)
 }
 
 // refresh reads what is too old, for all who wait for it: none of them ends that. Why it cannot be read is said once.

@@ -12,9 +12,9 @@ import (
 	"github.com/tenetcm/tenet/server/store"
 )
 
-// cookieName is that of a session in a browser. Browsers take a name that begins so only over
+// SessionCookie is the name of that of a session in a browser. Browsers take a name that begins so only over
 // HTTPS, for this host alone, and from no other one.
-const cookieName = "__Host-tenet"
+const SessionCookie = "__Host-tenet"
 
 type contextKey string
 
@@ -245,7 +245,7 @@ func shown(r *http.Request) (secret string, isCookie bool) {
 		}
 		return strings.TrimSpace(secret), false
 	}
-	if c, err := r.Cookie(cookieName); err == nil {
+	if c, err := r.Cookie(SessionCookie); err == nil {
 		return c.Value, true
 	}
 	return "", false
@@ -253,7 +253,7 @@ func shown(r *http.Request) (secret string, isCookie bool) {
 
 // setCookie is the header that puts a session into a browser; an empty secret takes it out.
 func setCookie(secret string, ends time.Time) string {
-	c := http.Cookie{Name: cookieName, Value: secret, Path: "/", Secure: true, HttpOnly: true, SameSite: http.SameSiteStrictMode, Expires: ends}
+	c := http.Cookie{Name: SessionCookie, Value: secret, Path: "/", Secure: true, HttpOnly: true, SameSite: http.SameSiteStrictMode, Expires: ends}
 	if secret == "" {
 		c.MaxAge = -1
 	}

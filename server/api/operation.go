@@ -110,7 +110,7 @@ func describe(version string) huma.Config {
 			Description: "The server of tenet. Each operation says in x-tenet-scope and x-tenet-verb what it demands; all errors are problems (RFC 9457) whose code is for programs."},
 			Components: &huma.Components{Schemas: registry, SecuritySchemes: map[string]*huma.SecurityScheme{
 				"bearer": {Type: "http", Scheme: "bearer", Description: "The secret of a session, or of a program's token."},
-				"cookie": {Type: "apiKey", In: "cookie", Name: cookieName, Description: "A session in a browser. What changes something needs the Origin of the server, too."},
+				"cookie": {Type: "apiKey", In: "cookie", Name: SessionCookie, Description: "A session in a browser. What changes something needs the Origin of the server, too."},
 			}}},
 		Formats:       map[string]huma.Format{"application/json": jsonFormat(), "json": jsonFormat()},
 		DefaultFormat: "application/json", RejectUnknownQueryParameters: true,

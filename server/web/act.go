@@ -1,0 +1,116 @@
+package web
+
+import (
+	"errors"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/tenetcm/tenet/runtime/ssh"
+	"github.com/tenetcm/tenet/server/api"
+)
+
+// act is something that a person can do on a page. It has a page of its own, which says what it
+// will do, to how many, and how the same is done on the command line; a script shows it as a dialog.
+type act struct {
+	Title   string   // what is done: "Pause deployment 7"
+	Button  string   // a verb
+	Effects []string // what it will do, in whole sentences
+	Command []string // what does the same on the command line; a reason that was given is added to it
+	Fields  []field
+	IsGrave bool   // it takes something away, or stops it
+	Back    string // the page to which it leads
+	// Do does it, by what was filled in, and says in a sentence what it has come to.
+	Do func(form url.Values) (string, error)
+
+	Problem *api.Problem // why it was not done
+}
+
+// field is one of a form.
+type field struct {
+	Name, Label, Value, Hint string
+	Kind                     string // text, area, check, password, choice
+	Options                  []option
+	IsRequired               bool
+}
+
+// option is one of those among which is chosen.
+type option struct{ Value, Label string }
+
+// reason is the field of all acts that are audited.
+func reason() field {
+	return field{Name: "reason", Label: "Reason", Kind: "text", Hint: "Why, for the audit and for who reads it later."}
+}
+
+// CommandLine is the command as it is typed.
+func (a *act) CommandLine() string { return commandLine(a.Command...) }
+
+func commandLine(argv ...string) string {
+	words := make([]string, len(argv))
+	for i, word := range argv {
+		words[i] = ssh.Quote(word)
+	}
+	return strings.Join(words, " ")
+}
+
+// act registers an act: its page by GET, and the act itself by POST.
+func (p *Pages) act(pattern string, make func(*view) (*act, error)) {
+	p.mux.HandleFunc("GET "+pattern, func(w http.ResponseWriter, r *http.Request) {
+		v := p.newView(w, r)
+		if !v.open() {
+			return
+		}
+		a, err := make(v)
+		if err != nil {
+			v.fail(err)
+			return
+		}
+		v.showAct(a)
+	})
+	p.mux.HandleFunc("POST "+pattern, func(w http.ResponseWriter, r *http.Request) {
+		v := p.newView(w, r)
+		if !v.open() {
+			return
+		}
+		if err := v.parse(); err != nil {
+			v.fail(err)
+			return
+		}
+		a, err := make(v)
+		if err != nil {
+			v.fail(err)
+			return
+		}
+		v.doAct(a)
+	})
+}
+
+func (v *view) showAct(a *act) {
+	p := &page{Template: "act", Title: a.Title, Data: a}
+	if a.Problem != nil {
+		p.Status = a.Problem.Status
+	}
+	v.render(p)
+}
+
+// doAct does it, or shows it again with what was filled in and why it was not done.
+func (v *view) doAct(a *act) {
+	notice, err := a.Do(v.r.PostForm)
+	if err == nil {
+		v.note(notice)
+		v.redirect(a.Back)
+		return
+	}
+	var problem *api.Problem
+	if !errors.As(err, &problem) || problem.Status == http.StatusUnauthorized {
+		v.fail(err)
+		return
+	}
+	a.Problem = problem
+	for i := range a.Fields {
+		if f := &a.Fields[i]; f.Kind != "password" {
+			f.Value = v.r.PostForm.Get(f.Name)
+		}
+	}
+	v.showAct(a)
+}

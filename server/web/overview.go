@@ -1,0 +1,153 @@
+package web
+
+import (
+	"net/http"
+	"net/url"
+
+	"github.com/tenetcm/tenet/server/api"
+)
+
+// overview answers whether the fleet is well.
+type overview struct {
+	Status  api.FleetStatus
+	Axes    []axis
+	Active  []*api.Deployment // under way
+	Recent  []*api.Deployment // that have ended
+	Asks    []ask             // what waits for a person
+	Trouble []api.ListedHost  // hosts that need help
+	Sites   []api.Site
+}
+
+// axis is one of the three ways to say how hosts stand, with how many stand so.
+type axis struct {
+	Title, Hint string
+	Counts      []share
+	Total       int
+}
+
+// share is how many of an axis are in one state.
+type share struct {
+	Word, Class, Path string
+	Count             int
+}
+
+// ask is something that waits for a person.
+type ask struct{ Text, Path, Action string }
+
+func (p *Pages) registerOverview() { p.show("/{$}", p.overview) }
+
+func (p *Pages) overview(v *view) (*page, error) {
+	o := overview{}
+	shown := &page{Template: "overview", Title: "Overview", Section: "overview", Data: &o,
+		Live: []string{"host.loop", "host.run", "host.changed", "deployment.changed", "cluster.changed"}}
+	var err error
+	if o.Status, err = get[api.FleetStatus](v, "/v1/status", nil); err != nil {
+		return nil, err
+	}
+	o.Axes = axesOf(o.Status)
+	if err := v.addDeployments(&o); err != nil {
+		return nil, err
+	}
+	hosts, err := get[api.List[api.ListedHost]](v, "/v1/hosts", url.Values{"phase": {"help"}, "limit": {"8"}})
+	if err != nil {
+		return nil, err
+	}
+	o.Trouble = hosts.Items
+	sites, err := get[api.List[api.Site]](v, "/v1/sites", url.Values{"limit": {"20"}})
+	if err != nil {
+		return nil, err
+	}
+	o.Sites = sites.Items
+	return shown, v.addAsks(&o)
+}
+
+// addDeployments adds those that are under way, and the last ones that have ended.
+func (v *view) addDeployments(o *overview) error {
+	list, err := get[api.List[*api.Deployment]](v, "/v1/deployments", url.Values{"limit": {"30"}})
+	if err != nil {
+		return err
+	}
+	for _, d := range list.Items {
+		switch d.Phase {
+		case "planned", "rolling", "paused":
+			o.Active = append(o.Active, d)
+		default:
+			if len(o.Recent) < 6 {
+				o.Recent = append(o.Recent, d)
+			}
+		}
+	}
+	return nil
+}
+
+// addAsks adds what waits for a person, the gravest first.
+func (v *view) addAsks(o *overview) error {
+	add := func(n int, one, path, action string) {
+		if n > 0 {
+			o.Asks = append(o.Asks, ask{count(n, one), path, action})
+		}
+	}
+	if v.caller.MayEverywhere("admin") {
+		s, err := get[api.ServerStatus](v, "/v1/server", nil)
+		if err != nil {
+			return err
+		}
+		if s.Recovering {
+			o.Asks = append(o.Asks, ask{"The server was restored, and delivers nothing", "/server", "Decide"})
+		}
+	}
+	add(o.Status.Phases["help"], "host whose loop needs help", "/hosts?phase=help", "Look")
+	add(o.Status.States["pending"], "host to be taken in", "/enrolment", "Decide")
+	add(o.Status.States["locked"], "host that is locked", "/enrolment", "Look")
+	for _, d := range o.Active {
+		if d.Why != nil && d.Why.Ask != "" || d.Phase == "planned" && d.Consent != "" {
+			o.Asks = append(o.Asks, ask{"Deployment " + commas(d.ID) + " of " + d.Site + " is " + d.Phase, route("deployments", commas(d.ID)), "Decide"})
+		}
+	}
+	return nil
+}
+
+// axesOf makes the three axes of a fleet.
+func axesOf(s api.FleetStatus) []axis {
+	reach := axis{Title: "Reachability", Hint: "Hosts, by when they were heard of"}
+	addShares(&reach, "reachability", s.Reachability, "connected", "silent", "lost")
+	delivery := axis{Title: "Delivery", Hint: "Sites of hosts, by how far what is wanted has come"}
+	addShares(&delivery, "delivery", s.Delivery, "adopted", "held", "pending")
+	state := axis{Title: "State", Hint: "Sites of hosts, by what the newest report says"}
+	addShares(&state, "readiness", s.Readiness, "ready", "not-ready", "unknown")
+	return []axis{state, delivery, reach}
+}
+
+func addShares[K ~string](a *axis, filter string, counts map[K]int, words ...K) {
+	for _, word := range words {
+		n := counts[word]
+		a.Counts = append(a.Counts, share{string(word), kindOf(string(word)).class, link("/hosts", filter, string(word)), n})
+		a.Total += n
+	}
+}
+
+// Bar is where each count begins and ends in a bar of 1000.
+func (a axis) Bar() (list []struct {
+	Class    string
+	X, Width int
+}) {
+	x := 0
+	for _, s := range a.Counts {
+		if s.Count == 0 {
+			continue
+		}
+		width := max(6, s.Count*1000/a.Total)
+		list = append(list, struct {
+			Class    string
+			X, Width int
+		}{s.Class, x, width})
+		x += width
+	}
+	return list
+}
+
+// isMissing tells that the API has no such thing, or shows none.
+func isMissing(err error) bool {
+	problem, ok := err.(*api.Problem)
+	return ok && problem.Status == http.StatusNotFound
+}

@@ -1,0 +1,171 @@
+package web
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"html/template"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/tenetcm/tenet/server/access"
+	"github.com/tenetcm/tenet/server/api"
+)
+
+// view is one request, and what is known of who makes it.
+type view struct {
+	*Pages
+	w       http.ResponseWriter
+	r       *http.Request
+	begin   time.Time
+	session *api.Session // nil: nobody has logged in
+	caller  *access.Caller
+}
+
+func (p *Pages) newView(w http.ResponseWriter, r *http.Request) *view {
+	return &view{Pages: p, w: w, r: r, begin: time.Now()}
+}
+
+// open finds out who asks; false: the answer was given.
+func (v *view) open() bool {
+	session, err := get[api.Session](v, "/v1/session", nil)
+	if err != nil {
+		v.fail(err)
+		return false
+	}
+	v.session = &session
+	v.caller = &access.Caller{Name: session.Name, Kind: session.Kind, Grants: session.Grants, ID: session.ID}
+	return true
+}
+
+// askLogin sends a browser to where one logs in, and back afterwards.
+func (v *view) askLogin() {
+	target := "/login"
+	if v.r.Method == http.MethodGet && v.r.URL.Path != "/" {
+		target += "?next=" + url.QueryEscape(v.r.URL.RequestURI())
+	}
+	if v.isPart() { // a part of a page cannot show where one logs in
+		v.w.Header().Set("HX-Redirect", "/login")
+		v.w.WriteHeader(http.StatusUnauthorized)
+		return
+	}
+	v.redirect(target)
+}
+
+// redirect has no text, which would repeat the address.
+func (v *view) redirect(target string) {
+	v.w.Header().Set("Location", target)
+	v.w.WriteHeader(http.StatusSeeOther)
+}
+
+// isPart tells whether only what is within the frame is asked for.
+func (v *view) isPart() bool { return v.r.Header.Get("HX-Request") != "" }
+
+// frame is what templates work with.
+type frame struct {
+	*page
+	view *view
+	Main template.HTML // what is within the frame
+	Tag  string        // names it
+}
+
+// Path is where the page is, with its filters.
+func (f *frame) Path() string { return f.view.r.URL.RequestURI() }
+
+// Version is that of the server.
+func (f *frame) Version() string { return f.view.o.Version }
+
+// Standby tells whether nothing can be done here.
+func (f *frame) Standby() bool { return f.view.o.Standby }
+
+// Person is who has logged in; empty: nobody.
+func (f *frame) Person() string {
+	if f.view.session == nil {
+		return ""
+	}
+	return f.view.session.Name
+}
+
+// Token is for forms.
+func (f *frame) Token() string { return f.view.token() }
+
+// Notice is what the act before has come to.
+func (f *frame) Notice() string { return f.view.takeNotice() }
+
+// May tells whether the person may do something to any host for any site.
+func (f *frame) May(verb string) bool {
+	return f.canAct(verb) && f.view.caller.MaySomewhere(access.Verb(verb))
+}
+
+// MayEverywhere tells whether the person may do something to all hosts and sites.
+func (f *frame) MayEverywhere(verb string) bool {
+	return f.canAct(verb) && f.view.caller.MayEverywhere(access.Verb(verb))
+}
+
+// MayHost tells whether the person may do something to a host, whatever the site is.
+func (f *frame) MayHost(verb, name string, labels map[string]string) bool {
+	return f.canAct(verb) && f.view.caller.May(access.Verb(verb), access.Target{Name: name, Labels: labels}, "")
+}
+
+// MaySite tells whether the person may do something for a site.
+func (f *frame) MaySite(verb, site string) bool {
+	return f.canAct(verb) && f.view.caller.MaySite(access.Verb(verb), site)
+}
+
+// canAct tells whether a verb is of any use here: where another server is the active one, things can be read alone.
+func (f *frame) canAct(verb string) bool {
+	return f.view.caller != nil && (!f.view.o.Standby || access.Verb(verb) == access.Read || access.Verb(verb) == access.Admin)
+}
+
+// render shows a page, or what is within its frame.
+func (v *view) render(p *page) {
+	f := &frame{page: p, view: v}
+	t, known := v.templates[p.Template]
+	if !known {
+		v.giveUp(fmt.Errorf("there is no template %q", p.Template))
+		return
+	}
+	var main, out bytes.Buffer
+	if err := t.ExecuteTemplate(&main, "content", f); err != nil {
+		v.giveUp(err)
+		return
+	}
+	f.Tag, f.Main = v.tagOf(main.Bytes()), template.HTML(main.String())
+	if v.r.Header.Get("If-None-Match") == f.Tag && p.Status == 0 {
+		v.w.WriteHeader(http.StatusNotModified)
+		return
+	}
+	name := "frame"
+	if v.isPart() {
+		name = "main"
+	}
+	if err := t.ExecuteTemplate(&out, name, f); err != nil {
+		v.giveUp(err)
+		return
+	}
+	h := v.w.Header()
+	h.Set("Content-Type", "text/html; charset=utf-8")
+	h.Set("ETag", f.Tag)
+	h.Set("Vary", "HX-Request")
+	// A page that is renewed at each event takes a hundredth of the time at most.
+	h.Set("Refresh-Wait", strconv.FormatInt((100*time.Since(v.begin)).Milliseconds(), 10))
+	if p.Status != 0 {
+		v.w.WriteHeader(p.Status)
+	}
+	_, _ = out.WriteTo(v.w) // who does not read it gets none
+}
+
+// giveUp tells of a fault where not even a page can be shown.
+func (v *view) giveUp(err error) {
+	v.o.OnFault(err)
+	http.Error(v.w, "a fault of the server", http.StatusInternalServerError)
+}
+
+// tagOf names what a page says, whenever it says it: times as people say them go on by themselves.
+func (p *Pages) tagOf(main []byte) string {
+	sum := sha256.Sum256(p.times.ReplaceAll(main, []byte("$1")))
+	return `"` + hex.EncodeToString(sum[:12]) + `"`
+}
