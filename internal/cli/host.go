@@ -38,7 +38,9 @@ type hostListCmd struct {
 	Reachability string `help:"Only those that are connected, silent or lost." enum:",connected,silent,lost" default:"" placeholder:"WORD"`
 	Delivery     string `help:"Only those where what is wanted is pending, held or adopted." enum:",pending,held,adopted" default:"" placeholder:"WORD"`
 	Readiness    string `help:"Only those whose newest report says ready or not-ready, or of which there is none: unknown." enum:",ready,not-ready,unknown" default:"" placeholder:"WORD"`
+	Drift        string `help:"Only those that have drifted and are left so, or whose drift was mended within a day." enum:",none,drifted,mended" default:"" placeholder:"WORD"`
 	Phase        string `help:"Only those whose loop is in this phase, such as help." placeholder:"PHASE"`
+	Words        string `help:"Only those for which each of these words occurs in what is known: name, id, labels, sites, revisions, phases and reasons." placeholder:"WORDS"`
 }
 
 // Run lists hosts.
@@ -48,7 +50,7 @@ func (cmd *hostListCmd) Run(ctx runContext, s *client) error {
 		return err
 	}
 	hosts := []api.Host{}
-	for h, err := range server.Hosts(ctx, api.HostFilter{Select: cmd.Selector, State: cmd.State, Site: cmd.Site, Reachability: cmd.Reachability, Delivery: cmd.Delivery, Readiness: cmd.Readiness, Phase: cmd.Phase}) {
+	for h, err := range server.Hosts(ctx, api.HostFilter{Select: cmd.Selector, State: cmd.State, Site: cmd.Site, Reachability: cmd.Reachability, Delivery: cmd.Delivery, Readiness: cmd.Readiness, Drift: cmd.Drift, Phase: cmd.Phase, Words: cmd.Words}) {
 		if err != nil {
 			return failure(err)
 		}

@@ -40,6 +40,7 @@ func (cmd *hostStatusCmd) Run(ctx runContext, s *client) error {
 		{"reachability", st.Reachability, []string{"connected", "silent", "lost"}},
 		{"delivery", st.Delivery, []string{"adopted", "held", "pending"}},
 		{"state", st.Readiness, []string{"ready", "not-ready", "unknown"}},
+		{"drift", st.Drift, []string{"drifted", "mended", "none"}},
 		{"loops", st.Phases, nil},
 	} {
 		fmt.Fprintf(out, "%s\t%s\n", row.name, orDash(countText(row.counts, row.order)))

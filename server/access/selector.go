@@ -105,6 +105,9 @@ func (t term) fits(host Target) bool {
 
 // match lets * stand for a slash, too, or a value with one would escape from "!LABEL=*".
 func match(pattern, text string) bool {
+	if pattern == All || !strings.ContainsAny(pattern, `*?[\`) { // most are
+		return pattern == All || pattern == text
+	}
 	const other = "\x00"
 	ok, err := path.Match(strings.ReplaceAll(pattern, "/", other), strings.ReplaceAll(text, "/", other))
 	return ok && err == nil

@@ -18,10 +18,11 @@ import (
 	"github.com/tenetcm/tenet/server/enroll"
 	"github.com/tenetcm/tenet/server/sessions"
 	"github.com/tenetcm/tenet/server/store"
+	"github.com/tenetcm/tenet/states"
 )
 
 func sessionTables() []store.Migration {
-	return slices.Concat(sessions.Migrations(), []store.Migration{sessions.ProgramMigration(), sessions.UsageMigration(), sessions.StreamMigration(), sessions.RunsMigration()})
+	return slices.Concat(sessions.Migrations(), []store.Migration{sessions.ProgramMigration(), sessions.UsageMigration(), sessions.StreamMigration(), sessions.RunsMigration(), sessions.DriftMigration()})
 }
 
 // fleetWorld has hosts whose agents the test speaks for.
@@ -64,6 +65,18 @@ func (w *fleetWorld) want(id trust.ID, site, revision string) {
 	a := &trust.Assignment{Format: trust.AssignmentFormat, Site: site, Revision: revision, Absent: true, Until: time.Now().Add(time.Hour)}
 	must(w.t, w.store.Write(context.Background(), func(tx store.Tx) error { return w.sessions.Assign(tx, id, a) }))
 	must(w.t, w.sessions.Wake(context.Background(), id))
+}
+
+// ended is the end of a run of what is wanted now, which has changed some parts.
+func (w *fleetWorld) ended(id trust.ID, site, run, stateRun string, changed int, ready bool) control.Item {
+	at := time.Now()
+	return control.Item{Run: &control.Run{Site: site, Run: run, Revision: "7", Started: at.Add(-time.Second), Ended: at, Failed: !ready, Counts: &states.Counts{Changed: changed},
+		Report: &states.Report{Host: string(id), Run: run, Revision: stateRun, Ready: ready}}}
+}
+
+// loop is where the loop of a host is.
+func loop(site string, phase control.Phase, condition control.Condition, reason string) control.Item {
+	return control.Item{Loop: &control.Loop{Site: site, Phase: phase, Condition: condition, Reason: reason}}
 }
 
 // toldAgent is the agent of a host.

@@ -32,6 +32,7 @@ type hostsInput struct {
 	Prefix string          `query:"prefix" maxLength:"200" doc:"Only those whose name begins so."`
 	Select access.Selector `query:"select" maxLength:"4096" doc:"Only those that a selector names, such as web*,role=db,!web3."`
 	StatusFilter
+	Count    bool `query:"count" doc:"Tell in total how many hosts there are in all pages."`
 	Question bool `query:"question" doc:"Only those about which a person is to decide, since copies of many were noticed at once."`
 }
 
@@ -133,30 +134,55 @@ func (a *API) demandHosts() error {
 	return nil
 }
 
-func (a *API) listHosts(ctx context.Context, c *access.Caller, in *hostsInput) (*ListOutput[ListedHost], error) {
+// HostList is a page of the list of hosts.
+type HostList struct {
+	List[ListedHost]
+	Total *int `json:"total,omitempty" doc:"Where it was asked for: how many hosts there are in all pages."`
+}
+
+type hostsOutput struct{ Body HostList }
+
+func (a *API) listHosts(ctx context.Context, c *access.Caller, in *hostsInput) (*hostsOutput, error) {
 	if err := a.demandHosts(); err != nil {
 		return nil, err
 	}
-	f := enroll.Filter{Prefix: in.Prefix, Question: in.Question, Limit: in.Limit + 1}
-	name := fmt.Sprintf("list-hosts %q %q %q %v %s", in.State, in.Prefix, in.Select.String(), in.Question, in.StatusFilter.name())
-	if _, err := a.ReadCursor(c, name, in.Cursor, &f.After); err != nil {
-		return nil, err
-	}
+	f := enroll.Filter{Prefix: in.Prefix, Question: in.Question, Limit: in.Limit + 1, Fits: selectReadable(c, in.Select), FitsHost: a.fitting(c, &in.StatusFilter)}
 	for _, s := range in.State {
 		f.States = append(f.States, enroll.State(s))
 	}
-	f.Fits = selectReadable(c, in.Select)
-	if !in.StatusFilter.isEmpty() {
-		f.FitsHost = func(id trust.ID) bool {
-			st := a.statusOf(c, id)
-			return st != nil && in.StatusFilter.fits(st)
+	var total *int
+	if in.Count {
+		n, err := a.countHosts(ctx, f)
+		if err != nil {
+			return nil, err
 		}
+		total = &n
+	}
+	name := fmt.Sprintf("list-hosts %q %q %q %v %s", in.State, in.Prefix, in.Select.String(), in.Question, in.StatusFilter.name())
+	if _, err := a.ReadCursor(c, name, in.Cursor, &f.After); err != nil {
+		return nil, err
 	}
 	hosts, err := a.o.Hosts.List(ctx, f)
 	if err != nil {
 		return nil, err
 	}
-	return NewPage(a, c, name, in.Limit, a.withStatus(c, hosts), func(h ListedHost) any { return enroll.Position{Name: h.Name, ID: h.ID} })
+	page, err := NewPage(a, c, name, in.Limit, a.withStatus(c, hosts), func(h ListedHost) any { return enroll.Position{Name: h.Name, ID: h.ID} })
+	if err != nil {
+		return nil, err
+	}
+	return &hostsOutput{HostList{page.Body, total}}, nil
+}
+
+// countHosts counts the hosts that a filter names, wherever a page of them begins.
+func (a *API) countHosts(ctx context.Context, f enroll.Filter) (n int, err error) {
+	hosts, err := a.o.Hosts.Briefly(ctx, f)
+	if err != nil {
+		return 0, err
+	}
+	for range hosts {
+		n++
+	}
+	return n, nil
 }
 
 // hideReplaced leaves out whom a host would replace, where the caller may not read it: it has the same name, and may have other labels.

@@ -113,8 +113,8 @@ func (a *API) hostsOfRuns(ctx context.Context, c *access.Caller, in *runsInput) 
 		return nil, err
 	}
 	list := []trust.ID{}
-	for id := range all {
-		if list = append(list, id); len(list) > fewHosts {
+	for h := range all {
+		if list = append(list, h.ID); len(list) > fewHosts {
 			return nil, nil
 		}
 	}

@@ -78,12 +78,9 @@ type Registry struct {
 
 // brief is what is known of a host without asking the store. It is never changed: another takes its place.
 type brief struct {
-	ID         trust.ID
-	State      State
-	Question   bool
+	Brief
 	Connection string
 	Identity   trust.PublicKey
-	Target     access.Target
 	version    int64
 }
 

@@ -106,7 +106,7 @@ type Filter struct {
 	Prefix   string                   // of names
 	Question bool                     // only those about which a person is asked
 	Fits     func(access.Target) bool // such as Selector.Matches
-	FitsHost func(trust.ID) bool      // by what others know of it
+	FitsHost func(*Brief) bool        // by what others know of it
 	After    Position                 // zero: from the begin
 	Limit    int                      // 0: 100
 }
@@ -156,20 +156,31 @@ func (r *Registry) List(ctx context.Context, f Filter) (list []*Host, err error)
 	return list, err
 }
 
-// Briefly gives the id and the enrolment of each host that a filter names, in the order of the list and whatever its limit. It reads no host.
-func (r *Registry) Briefly(ctx context.Context, f Filter) (iter.Seq2[trust.ID, State], error) {
+// Briefly gives what is in memory of each host that a filter names, in the order of the list and whatever its limit. It reads no host.
+func (r *Registry) Briefly(ctx context.Context, f Filter) (iter.Seq[*Brief], error) {
 	if err := r.Refresh(ctx); err != nil {
 		return nil, err
 	}
 	places := f.choose(r.inOrder())
-	return func(yield func(trust.ID, State) bool) {
+	return func(yield func(*Brief) bool) {
 		for b := range places {
-			if !yield(b.ID, b.State) {
+			if !yield(&b.Brief) {
 				return
 			}
 		}
 	}, nil
 }
+
+// Brief is what is known of a host without asking the store. Nobody changes it.
+type Brief struct {
+	ID       trust.ID
+	State    State
+	Question bool // a person is to decide on it
+	Target   access.Target
+}
+
+// MayReport tells whether what the host says is taken in.
+func (b *Brief) MayReport() bool { return mayReport(b.State) }
 
 // place is where a host stands in the list.
 func (b *brief) place() Position { return Position{b.Target.Name, b.ID} }
@@ -202,7 +213,7 @@ func (f *Filter) choose(ordered []*brief) iter.Seq[*brief] {
 
 func (f *Filter) fits(b *brief) bool {
 	return (len(f.States) == 0 || slices.Contains(f.States, b.State)) && (b.Question || !f.Question) &&
-		strings.HasPrefix(b.Target.Name, f.Prefix) && (f.Fits == nil || f.Fits(b.Target)) && (f.FitsHost == nil || f.FitsHost(b.ID))
+		strings.HasPrefix(b.Target.Name, f.Prefix) && (f.Fits == nil || f.Fits(b.Target)) && (f.FitsHost == nil || f.FitsHost(&b.Brief))
 }
 
 // Identity is the key of a host, by which it signs.

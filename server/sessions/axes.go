@@ -65,10 +65,14 @@ func Readinesses() []Readiness { return []Readiness{Ready, NotReady, NoReport} }
 
 // Readiness gives the place of a host and site on the axis.
 func (s *SiteStatus) Readiness() Readiness {
+	return readinessOf(s.Report)
+}
+
+func readinessOf(r *ReportStatus) Readiness {
 	switch {
-	case s.Report == nil:
+	case r == nil:
 		return NoReport
-	case s.Report.Ready:
+	case r.Ready:
 		return Ready
 	}
 	return NotReady

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"time"
 
 	"github.com/klauspost/compress/zstd"
@@ -26,6 +27,7 @@ type batchContent struct {
 	loops      map[string]*Loop // the newest by site
 	facts      *control.FactsReport
 	signed     *trust.Signed
+	reports    map[string]*ReportStatus // the newest by site
 	events     map[string]*bytes.Buffer // by run
 	update     *control.Update          // the newest
 	told       []*Told                  // for the stream of all hosts
@@ -33,7 +35,7 @@ type batchContent struct {
 
 // parseItems reads the items of a batch. One that makes no sense is left out, and told: the host's next ones must not wait for it.
 func (s *Sessions) parseItems(ctx context.Context, h *host, b *control.Batch) (*batchContent, error) {
-	t := &batchContent{compressor: &s.compressor, known: h, host: h.core.ID, stream: b.Stream, batch: b, at: s.Clock(), loops: map[string]*Loop{}, events: map[string]*bytes.Buffer{}}
+	t := &batchContent{compressor: &s.compressor, known: h, host: h.core.ID, stream: b.Stream, batch: b, at: s.Clock(), loops: map[string]*Loop{}, reports: map[string]*ReportStatus{}, events: map[string]*bytes.Buffer{}}
 	for i, data := range b.Items {
 		item, err := control.ParseItem(data)
 		if err == nil {
@@ -82,6 +84,7 @@ func (t *batchContent) add(ctx context.Context, s *Sessions, i *control.Item) er
 			return fmt.Errorf("it names no run")
 		}
 		i.Run.Error = bound(i.Run.Error)
+		t.addReport(i.Run)
 	case i.Event != nil:
 		if i.Event.Run == "" || len(i.Event.Run) > maxName {
 			return fmt.Errorf("it names no run")
@@ -107,6 +110,18 @@ func (t *batchContent) add(ctx context.Context, s *Sessions, i *control.Item) er
 		return t.addFacts(ctx, s, i.Facts)
 	}
 	return nil
+}
+
+// addReport notes what the report of a run comes to, if it has one.
+func (t *batchContent) addReport(r *control.Run) {
+	if r.Report == nil {
+		return
+	}
+	before := t.reports[r.Site]
+	if before == nil {
+		before = t.known.reports[r.Site]
+	}
+	t.reports[r.Site] = before.after(r)
 }
 
 // addFacts takes facts that the host itself has signed.
@@ -208,16 +223,28 @@ func (t *batchContent) saveRun(tx store.Tx, r *control.Run) error {
 		string(t.host), r.Run, r.Site, r.Revision, r.Started, ended, flag(r.Failed), counts, r.Error, t.at); err != nil {
 		return err
 	}
-	if r.Report == nil {
+	if r.Report == nil || t.reports[r.Site].Run != r.Run { // a later one is among the items
 		return nil
 	}
+	return t.saveReport(tx, r)
+}
+
+func (t *batchContent) saveReport(tx store.Tx, r *control.Run) error {
 	report, err := t.compressor.pack(r.Report)
 	if err != nil {
 		return err
 	}
-	_, err = tx.Exec(`INSERT INTO sessions_reports (host, site, run, revision, ready, at, report) VALUES ($1, $2, $3, $4, $5, $6, $7)
-		ON CONFLICT (host, site) DO UPDATE SET run = excluded.run, revision = excluded.revision, ready = excluded.ready, at = excluded.at, report = excluded.report`,
-		string(t.host), r.Site, r.Run, r.Revision, flag(r.Report.Ready), r.Ended, report)
+	known := func(at time.Time) *time.Time {
+		if at.IsZero() {
+			return nil
+		}
+		return &at
+	}
+	st := t.reports[r.Site]
+	_, err = tx.Exec(`INSERT INTO sessions_reports (host, site, run, revision, ready, at, report, changed, mended, state_run) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+		ON CONFLICT (host, site) DO UPDATE SET run = excluded.run, revision = excluded.revision, ready = excluded.ready, at = excluded.at, report = excluded.report,
+			changed = excluded.changed, mended = excluded.mended, state_run = excluded.state_run`,
+		string(t.host), r.Site, r.Run, r.Revision, flag(r.Report.Ready), r.Ended, report, known(st.Changed), known(st.Mended), st.stateRun)
 	return err
 }
 
@@ -233,11 +260,7 @@ func (t *batchContent) saveEvents(tx store.Tx, run string, lines []byte) error {
 
 // remember takes up in memory what was committed.
 func (t *batchContent) remember(h *host) {
-	for _, i := range t.items {
-		if i.Run != nil && i.Run.Report != nil {
-			h.reports[i.Run.Site] = &ReportStatus{Run: i.Run.Run, Revision: i.Run.Revision, Ready: i.Run.Report.Ready, At: i.Run.Ended}
-		}
-	}
+	maps.Copy(h.reports, t.reports)
 	for site, l := range t.loops {
 		h.loops[site] = l
 	}

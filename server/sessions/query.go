@@ -44,9 +44,14 @@ type SiteStatus struct {
 // ReportStatus is what the newest report of a host for a site comes to.
 type ReportStatus struct {
 	Run      string    `json:"run"`
-	Revision string    `json:"revision"` // of the StateRun
+	Revision string    `json:"revision"` // of the site
 	Ready    bool      `json:"ready"`    // everything is as wanted
 	At       time.Time `json:"at"`
+	Changed  time.Time `json:"changed,omitzero"` // when a run ended last that has changed something; zero: it is not known
+	// Mended is when one did that had nothing new to do, and found what was as wanted to be otherwise; likewise.
+	Mended time.Time `json:"mended,omitzero"`
+
+	stateRun string // the revision of the StateRun; empty: it is not known
 }
 
 // Status is how a host stands.

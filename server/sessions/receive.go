@@ -46,7 +46,9 @@ func (s *Sessions) take(ctx context.Context, from link.Address, m control.Messag
 	h := s.host(from.Host)
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	defer h.publish()
 	h.seen = s.Clock()
+	h.noteSeen() // a commit may take a while
 	h.core.Locked = !s.Hosts.MayReceive(from.Host)
 	if h.behind {
 		if err := s.reload(ctx, h); err != nil {

@@ -33,6 +33,11 @@ ALTER TABLE sessions_reports ADD COLUMN changed BIGINT;
 ALTER TABLE sessions_reports ADD COLUMN mended BIGINT;
 `
 
+// DriftMigration has reports say what was wanted, so that drift that was mended is told from what is new.
+func DriftMigration() store.Migration {
+	return store.Migration{Name: "what reports are of", SQL: `ALTER TABLE sessions_reports ADD COLUMN state_run TEXT NOT NULL DEFAULT '';`}
+}
+
 // foundRun is a run as an index has it.
 type foundRun struct {
 	RunPosition

@@ -90,10 +90,14 @@ func (s *Sessions) Run(ctx context.Context) {
 
 // connected tells whether a host is: it was heard of since the server has started, and lately.
 func (s *Sessions) connected(h *host, now time.Time) bool {
+	return s.isConnected(h.instance != "", h.seen, now)
+}
+
+func (s *Sessions) isConnected(hasInstance bool, seen, now time.Time) bool {
 	if s.Standby {
-		return now.Sub(h.seen) <= lostAfter+saveSeenEvery && !s.lost(h.seen)
+		return now.Sub(seen) <= lostAfter+saveSeenEvery && !s.lost(seen)
 	}
-	return h.instance != "" && now.Sub(h.seen) <= lostAfter
+	return hasInstance && now.Sub(seen) <= lostAfter
 }
 
 // lost tells whether a host counts as lost: after the server has started nobody does for a while. That all are silent says nothing of hosts where it is another

@@ -9,6 +9,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/tenetcm/tenet/lang/diag"
@@ -100,6 +101,9 @@ type host struct {
 	probe    string    // the instance that was asked whether it is alive
 	probed   time.Time
 	seen     time.Time
+	// row and seenAt are what lists see of it.
+	row    atomic.Pointer[row]
+	seenAt atomic.Int64
 	// update is how far it is with a release, as it has told last, and fetchable are the programs of the one that it is to run.
 	update    *control.Update
 	fetchable map[trust.Digest]bool
@@ -157,6 +161,9 @@ func (s *Sessions) Refresh(ctx context.Context) error {
 	newest, err := s.loadSeen(seen, hosts)
 	if err != nil {
 		return err
+	}
+	for _, h := range hosts {
+		h.publish()
 	}
 	core.Term, core.Program = s.Term, s.Program
 	s.mu.Lock()
@@ -245,6 +252,7 @@ func (s *Sessions) Wake(ctx context.Context, ids ...trust.ID) error {
 		h.mu.Lock()
 		err := s.reload(ctx, h)
 		h.behind = err != nil
+		h.publish()
 		to := link.Address{Host: id, Instance: h.instance}
 		h.mu.Unlock()
 		errs = append(errs, err)

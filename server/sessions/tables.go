@@ -216,16 +216,7 @@ func loadHosts(r store.Reader) (map[trust.ID]*host, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = r.Query(`SELECT host, site, run, revision, ready, at FROM sessions_reports`, nil, func(row store.Row) error {
-		var id, site string
-		report := &ReportStatus{}
-		if err := row.Scan(&id, &site, &report.Run, &report.Revision, &report.Ready, &report.At); err != nil {
-			return err
-		}
-		get(id).reports[site] = report
-		return nil
-	})
-	if err != nil {
+	if err := loadReports(r, get); err != nil {
 		return nil, err
 	}
 	if err := loadPrograms(r, get); err != nil {
@@ -243,6 +234,25 @@ func loadHosts(r store.Reader) (map[trust.ID]*host, error) {
 		}
 		get(id).loops[site] = l
 		return json.Unmarshal(data, &l.Loop)
+	})
+}
+
+func loadReports(r store.Reader, get func(string) *host) error {
+	return r.Query(`SELECT host, site, run, revision, ready, at, changed, mended, state_run FROM sessions_reports`, nil, func(row store.Row) error {
+		var id, site string
+		report := &ReportStatus{}
+		var changed, mended *time.Time
+		if err := row.Scan(&id, &site, &report.Run, &report.Revision, &report.Ready, &report.At, &changed, &mended, &report.stateRun); err != nil {
+			return err
+		}
+		if changed != nil {
+			report.Changed = *changed
+		}
+		if mended != nil {
+			report.Mended = *mended
+		}
+		get(id).reports[site] = report
+		return nil
 	})
 }
 

@@ -45,6 +45,8 @@ type Host struct {
 	Successor string            `json:"successor,omitempty"`
 	Replaces  *ReplacedHost     `json:"replaces,omitempty"`
 	Status    *HostStatus       `json:"status,omitempty"` // of a host of a list
+	// Changed is, of a host of a list, when a run ended last that has changed something; nil: it is not known.
+	Changed *time.Time `json:"changed,omitempty"`
 }
 
 // HostFilter says which hosts are listed; what is empty says nothing.
@@ -55,7 +57,9 @@ type HostFilter struct {
 	// Question says that only those are listed on which a person has to decide, since copies of many were noticed.
 	Question bool
 	// By how they stand: see the API for the words; empty: whatever it is.
-	Site, Reachability, Delivery, Readiness, Phase string
+	Site, Reachability, Delivery, Readiness, Drift, Phase string
+	// Words have to occur, each of them, in what is known of a host.
+	Words string
 }
 
 // HostApproval says as what a host is taken in; what is empty: as it asks.
@@ -68,8 +72,22 @@ type HostApproval struct {
 
 // Hosts lists hosts by their names.
 func (c *Client) Hosts(ctx context.Context, f HostFilter) iter.Seq2[Host, error] {
+	return Items[Host](ctx, c, "/v1/hosts", f.query())
+}
+
+// CountHosts tells how many hosts a filter names.
+func (c *Client) CountHosts(ctx context.Context, f HostFilter) (int, error) {
+	query := f.query()
+	query.Set("count", "true")
+	query.Set("limit", "1")
+	list, err := Call[struct{ Total int }](ctx, c, http.MethodGet, "/v1/hosts", query, nil)
+	return list.Total, err
+}
+
+func (f *HostFilter) query() url.Values {
 	query := url.Values{}
-	for name, value := range map[string]string{"select": f.Select, "state": f.State, "prefix": f.Prefix, "site": f.Site, "reachability": f.Reachability, "delivery": f.Delivery, "readiness": f.Readiness, "phase": f.Phase} {
+	for name, value := range map[string]string{"select": f.Select, "state": f.State, "prefix": f.Prefix, "site": f.Site, "reachability": f.Reachability, "delivery": f.Delivery, "readiness": f.Readiness,
+		"drift": f.Drift, "phase": f.Phase, "words": f.Words} {
 		if value != "" {
 			query.Set(name, value)
 		}
@@ -77,7 +95,7 @@ func (c *Client) Hosts(ctx context.Context, f HostFilter) iter.Seq2[Host, error]
 	if f.Question {
 		query.Set("question", "true")
 	}
-	return Items[Host](ctx, c, "/v1/hosts", query)
+	return query
 }
 
 func hostPath(host string) string { return "/v1/hosts/" + url.PathEscape(host) }

@@ -60,25 +60,51 @@ type ReportStatus struct {
 	Revision string    `json:"revision"`
 	Ready    bool      `json:"ready"`
 	At       time.Time `json:"at"`
+	Changed  time.Time `json:"changed,omitzero"` // when a run ended last that has changed something
+	Mended   time.Time `json:"mended,omitzero"`  // when one has put right what was as wanted before
+}
+
+// Standing counts sites of hosts by how they stand.
+type Standing struct {
+	Delivery  map[string]int `json:"delivery"`
+	Readiness map[string]int `json:"readiness"`
+	Phases    map[string]int `json:"phases"`
+	Drift     map[string]int `json:"drift"`
 }
 
 // FleetStatus counts hosts by how they stand; what is about a site counts each site of a host for itself.
 type FleetStatus struct {
 	States       map[string]int `json:"states"`
 	Reachability map[string]int `json:"reachability"`
-	Delivery     map[string]int `json:"delivery"`
-	Readiness    map[string]int `json:"readiness"`
-	Phases       map[string]int `json:"phases"`
+	Standing
+	Questions int                       `json:"questions"` // hosts on which a person is to decide
+	Sites     map[string]*Standing      `json:"sites"`
+	Labels    map[string]map[string]int `json:"labels,omitempty"` // hosts by label and value, where that was asked for
+}
+
+// StatusQuery says which hosts are counted, and by what; what is empty says nothing.
+type StatusQuery struct {
+	Select string // a selector
+	Site   string
+	Labels bool // by labels, too
 }
 
 // Status counts the hosts that a selector names, as far as a site goes; empty: all of them.
 func (c *Client) Status(ctx context.Context, selector, site string) (FleetStatus, error) {
+	return c.FleetStatus(ctx, StatusQuery{Select: selector, Site: site})
+}
+
+// FleetStatus counts hosts.
+func (c *Client) FleetStatus(ctx context.Context, q StatusQuery) (FleetStatus, error) {
 	query := url.Values{}
-	if selector != "" {
-		query.Set("select", selector)
+	if q.Select != "" {
+		query.Set("select", q.Select)
 	}
-	if site != "" {
-		query.Set("site", site)
+	if q.Site != "" {
+		query.Set("site", q.Site)
+	}
+	if q.Labels {
+		query.Set("labels", "true")
 	}
 	return Call[FleetStatus](ctx, c, http.MethodGet, "/v1/status", query, nil)
 }
