@@ -23,7 +23,17 @@ type act struct {
 	// Do does it, by what was filled in, and says in a sentence what it has come to.
 	Do func(form url.Values) (string, error)
 
+	// Once is something that Do has made and that is shown this once; nil: nothing is.
+	Once *once
+
 	Problem *api.Problem // why it was not done
+}
+
+// once is a secret that nobody can see again, and what is done with it.
+type once struct {
+	Title, Hint, Secret string
+	Command             string // that uses it
+	Back                string
 }
 
 // field is one of a form.
@@ -96,6 +106,11 @@ func (v *view) showAct(a *act) {
 // doAct does it, or shows it again with what was filled in and why it was not done.
 func (v *view) doAct(a *act) {
 	notice, err := a.Do(v.r.PostForm)
+	if err == nil && a.Once != nil {
+		a.Once.Back = a.Back
+		v.render(&page{Template: "once", Title: a.Once.Title, Data: a.Once})
+		return
+	}
 	if err == nil {
 		v.note(notice)
 		v.redirect(a.Back)

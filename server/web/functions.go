@@ -19,6 +19,7 @@ func (p *Pages) functions() template.FuncMap {
 		"command": commandLine,
 		"commas":  commas,
 		"count":   count,
+		"grants":  grantLines,
 		"join":    func(words []string) string { return strings.Join(words, " ") },
 		"link":    link,
 		"route":   route,

@@ -63,6 +63,10 @@ func New(o Options) (*Pages, error) {
 	p.registerLogin()
 	p.registerOverview()
 	p.registerHosts()
+	p.registerEnrolment()
+	p.registerPeople()
+	p.registerAudit()
+	p.registerAccount()
 	return p, nil
 }
 

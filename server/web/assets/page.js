@@ -31,3 +31,10 @@ document.querySelector("[data-menu]")?.addEventListener("click", event => {
   const isOpen = document.getElementById("side").classList.toggle("open");
   event.currentTarget.setAttribute("aria-expanded", String(isOpen));
 });
+
+// Fields that are empty are no filters: the address stays short.
+document.addEventListener("htmx:configRequest", event => {
+  const { formData, verb } = event.detail;
+  if (verb !== "get") return;
+  for (const [name, value] of [...formData.entries()]) if (value === "") formData.delete(name);
+});
