@@ -99,6 +99,7 @@ func New(o Options) *API {
 	a.registerConnect()
 	a.registerHostStatus()
 	a.registerRuns()
+	a.registerRun()
 	a.registerFleetStatus()
 	a.registerServer()
 	a.registerTokens()

@@ -250,11 +250,16 @@ func (t *batchContent) saveReport(tx store.Tx, r *control.Run) error {
 
 // saveEvents adds to the events of a run, as another part of them.
 func (t *batchContent) saveEvents(tx store.Tx, run string, lines []byte) error {
-	var next int64 // the first ones may be removed already
-	if _, err := store.One(tx, `SELECT CAST(COALESCE(MAX(part) + 1, 0) AS BIGINT) FROM sessions_events WHERE host = $1 AND run = $2`, []any{string(t.host), run}, &next); err != nil {
+	last := linesRow{part: -1} // the first ones may be removed already
+	if _, err := store.One(tx, `SELECT part, first, lines FROM sessions_events WHERE host = $1 AND run = $2 ORDER BY part DESC LIMIT 1`, []any{string(t.host), run}, &last.part, &last.first, &last.lines); err != nil {
 		return err
 	}
-	_, err := tx.Exec(`INSERT INTO sessions_events (host, run, part, at, events) VALUES ($1, $2, $3, $4, $5)`, string(t.host), run, next, t.at, t.compressor.compress(lines))
+	first := last.first + last.lines
+	if last.first < 0 { // a former version of the server has kept it: they are counted by whoever reads them
+		first = -1
+	}
+	_, err := tx.Exec(`INSERT INTO sessions_events (host, run, part, at, events, first, lines) VALUES ($1, $2, $3, $4, $5, $6, $7)`,
+		string(t.host), run, last.part+1, t.at, t.compressor.compress(lines), first, int64(bytes.Count(lines, []byte{'\n'})))
 	return err
 }
 

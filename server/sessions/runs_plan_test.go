@@ -20,7 +20,7 @@ func TestRunsAreFoundByIndexes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := store.New(t.Context(), e, store.Options{Migrations: append(Migrations(), ProgramMigration(), UsageMigration(), StreamMigration(), RunsMigration(), DriftMigration())})
+	s, err := store.New(t.Context(), e, store.Options{Migrations: append(Migrations(), ProgramMigration(), UsageMigration(), StreamMigration(), RunsMigration(), DriftMigration(), LinesMigration())})
 	if err != nil {
 		t.Fatal(err)
 	}

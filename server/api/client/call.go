@@ -12,6 +12,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/tenetcm/tenet/internal/plainjson"
@@ -199,5 +200,12 @@ func Items[T any](ctx context.Context, c *Client, path string, query url.Values)
 			}
 			page.Set("cursor", list.Next)
 		}
+	}
+}
+
+// setList gives a parameter of several values.
+func setList(query url.Values, name string, values []string) {
+	if len(values) > 0 {
+		query.Set(name, strings.Join(values, ","))
 	}
 }
