@@ -38,7 +38,7 @@ func (v *view) send(method, path string, body, out any) error {
 
 // call passes a request to the API, with what shows it who asks and from where.
 func (v *view) call(method, path string, query url.Values, body any) (*answer, error) {
-	var reader io.Reader
+	var reader io.Reader = http.NoBody // a server's requests have one
 	if body != nil {
 		text, err := json.Marshal(body)
 		if err != nil {
