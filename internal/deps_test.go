@@ -184,7 +184,7 @@ var imports = []struct {
 	{"server/signing", []string{"internal/atomicfile", "lang/diag", "lang/secrets", "lang/site", "runtime/control", "runtime/trust", "server/api/client", "server/evaluate"}, []string{"*"}},
 	{"server/api", []string{"internal/plainjson", "internal/telemetry", "lang/diag", "runtime/*", "server/*", "states"}, []string{"*"}},
 	// The pages: a client of the API within the process.
-	{"server/web/webtest", nil, nil},
+	{"server/web/webtest", []string{"runtime/fault"}, nil},
 	{"server/web", []string{"internal/ui/*", "lang/diag", "runtime/*", "server/access", "server/api", "server/deploy", "server/enroll", "server/follow", "server/sessions", "server/update", "states"}, []string{"*"}},
 	{"server", []string{"*"}, []string{"*"}},
 	// A component is tried out as it is used: compiled, and applied in memory.

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/tenetcm/tenet/runtime/fault"
 )
 
 // Server is tenet's own program, which runs a server.
@@ -76,7 +78,7 @@ func (s *Server) Start(t testing.TB) {
 // read reads what the server says when it begins to serve: where it is, and the first password.
 func (s *Server) read(ctx context.Context, out io.Reader) error {
 	ready := make(chan error, 1)
-	go func() {
+	fault.Go(func() {
 		lines := bufio.NewScanner(out)
 		file := regexp.MustCompile(`The password of the person "admin" is in (\S+)`)
 		login := regexp.MustCompile(`TENET_PASSWORD_FILE=(\S+)`)
@@ -104,7 +106,7 @@ func (s *Server) read(ctx context.Context, out io.Reader) error {
 		if !told {
 			ready <- fmt.Errorf("the server has ended before it served: %w", lines.Err())
 		}
-	}()
+	})
 	select {
 	case err := <-ready:
 		return err
