@@ -12,18 +12,19 @@ import (
 // functions are what templates can call.
 func (p *Pages) functions() template.FuncMap {
 	return template.FuncMap{
-		"asset":   p.assets.url,
-		"at":      at,
-		"ago":     func(when any) template.HTML { return ago(when, p.o.Clock()) },
-		"badge":   badge,
-		"command": commandLine,
-		"commas":  commas,
-		"count":   count,
-		"grants":  grantLines,
-		"join":    func(words []string) string { return strings.Join(words, " ") },
-		"link":    link,
-		"route":   route,
-		"short":   short,
+		"asset":     p.assets.url,
+		"at":        at,
+		"ago":       func(when any) template.HTML { return ago(when, p.o.Clock()) },
+		"badge":     badge,
+		"command":   commandLine,
+		"commas":    commas,
+		"count":     count,
+		"grants":    grantLines,
+		"grantRows": grantRows,
+		"join":      func(words []string) string { return strings.Join(words, " ") },
+		"link":      link,
+		"route":     route,
+		"short":     short,
 	}
 }
 

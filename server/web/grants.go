@@ -7,23 +7,40 @@ import (
 	"github.com/tenetcm/tenet/server/access"
 )
 
-// grantLines says what grants allow: verbs that hold for the same hosts and site are in one line.
-func grantLines(grants []access.Grant) []string {
-	verbs, order := map[string][]string{}, []string{}
+// grantRow is verbs that somebody has for the same hosts and site, by the same source.
+type grantRow struct{ Verbs, Hosts, Site, Source string }
+
+// grantRows puts grants together that differ by their verb alone.
+func grantRows(grants []access.SourcedGrant) (rows []grantRow) {
+	at := map[grantRow]int{}
 	for _, g := range grants {
-		where := " on " + g.Hosts.String() + " of site " + g.Site
-		if g.Site == access.All {
-			where = " on " + g.Hosts.String() + " of all sites"
+		row := grantRow{Hosts: g.Hosts.String(), Site: g.Site, Source: g.Source}
+		i, known := at[row]
+		if !known {
+			i = len(rows)
+			at[row], rows = i, append(rows, row)
+			rows[i].Verbs = string(g.Verb)
+			continue
 		}
-		if verbs[where] == nil {
-			order = append(order, where)
+		rows[i].Verbs += ", " + string(g.Verb)
+	}
+	return rows
+}
+
+// grantLines says what grants allow, in a line for each choice of hosts and site.
+func grantLines(grants []access.Grant) (lines []string) {
+	sourced := make([]access.SourcedGrant, len(grants))
+	for i, g := range grants {
+		sourced[i].Grant = g
+	}
+	for _, row := range grantRows(sourced) {
+		site := "of site " + row.Site
+		if row.Site == access.All {
+			site = "of all sites"
 		}
-		verbs[where] = append(verbs[where], string(g.Verb))
+		lines = append(lines, row.Verbs+" on "+row.Hosts+" "+site)
 	}
-	for i, where := range order {
-		order[i] = strings.Join(verbs[where], ", ") + where
-	}
-	return order
+	return lines
 }
 
 // accessFields are the fields of what one may do.
