@@ -11,11 +11,11 @@ type kind struct{ class, symbol string }
 // kindOf knows the words of states of all pages. One that it does not know is shown without a colour.
 func kindOf(word string) kind {
 	switch word {
-	case "ready", "active", "adopted", "connected", "done", "healthy", "installed", "present", "ok", "deployed", "verified", "succeeded":
+	case "ready", "active", "adopted", "connected", "done", "healthy", "installed", "present", "ok", "deployed", "verified", "succeeded", "none", "mended", "unchanged", "changed":
 		return kind{"good", "✓"}
 	case "failed", "not-ready", "lost", "help", "revoked", "error", "refused", "wrong", "unhealthy", "broken":
 		return kind{"bad", "✗"}
-	case "pending", "silent", "paused", "blocked", "retrying", "locked", "planned", "out", "approved", "reverting", "pinned", "drift", "degraded", "standby":
+	case "pending", "silent", "paused", "blocked", "retrying", "locked", "planned", "out", "approved", "reverting", "pinned", "drifted", "degraded", "standby":
 		return kind{"warn", "!"}
 	case "rolling", "applying", "discovering", "validating", "removing", "begun", "running", "installing", "held", "creating", "joining", "leaving":
 		return kind{"busy", "▸"}

@@ -15,6 +15,7 @@ type hostList struct {
 	Filter  url.Values
 	Facets  []facet
 	Rows    []hostRow
+	Total   *int   // of all pages
 	Next    string // where the list goes on
 	Command string // that lists the same
 	IsAll   bool   // nothing is filtered
@@ -42,20 +43,48 @@ type hostSite struct {
 	Name, Revision, Progress, Readiness, Phase, Reason string
 }
 
+// group is a label, and how many hosts have each of its values.
+type group struct {
+	Label  string
+	Values []share
+}
+
+// groups are hosts by their labels.
+func (p *Pages) groups(v *view) (*page, error) {
+	status, err := get[api.FleetStatus](v, "/v1/status", url.Values{"labels": {"true"}})
+	if err != nil {
+		return nil, err
+	}
+	var list []group
+	for _, label := range slices.Sorted(maps.Keys(status.Labels)) {
+		g := group{Label: label}
+		for _, value := range slices.Sorted(maps.Keys(status.Labels[label])) {
+			g.Values = append(g.Values, share{Word: value, Count: status.Labels[label][value], Path: link("/hosts", "select", label+"="+value)})
+		}
+		list = append(list, g)
+	}
+	return &page{Template: "groups", Title: "Groups of hosts", Section: "hosts", Data: list}, nil
+}
+
 // hostFilters are the filters of the list in the API that the page has, too.
 func hostFilters() []string {
 	return []string{"words", "select", "site", "state", "reachability", "delivery", "readiness", "phase", "question", "drift"}
 }
 
-func (p *Pages) registerHosts() { p.show("/hosts", p.hosts) }
+func (p *Pages) registerHosts() {
+	p.show("/hosts", p.hosts)
+	p.show("/groups", p.groups)
+	p.registerSelection()
+}
 
 func (p *Pages) hosts(v *view) (*page, error) {
 	filter := v.filter(hostFilters()...)
 	query := maps.Clone(filter)
+	query.Set("count", "true")
 	if cursor := v.r.URL.Query().Get("cursor"); cursor != "" {
 		query.Set("cursor", cursor)
 	}
-	list, err := get[api.List[api.ListedHost]](v, "/v1/hosts", query)
+	list, err := get[api.HostList](v, "/v1/hosts", query)
 	if err != nil {
 		return nil, err
 	}
@@ -63,9 +92,11 @@ func (p *Pages) hosts(v *view) (*page, error) {
 		facetOf(filter, "readiness", "State", "ready", "not-ready", "unknown"),
 		facetOf(filter, "delivery", "Delivery", "adopted", "held", "pending"),
 		facetOf(filter, "reachability", "Reachability", "connected", "silent", "lost"),
+		facetOf(filter, "drift", "Drift", "none", "drifted", "mended"),
 		facetOf(filter, "phase", "Phase", "waiting", "discovering", "validating", "applying", "retrying", "reverting", "blocked", "help", "removing"),
 		facetOf(filter, "state", "Enrolment", "active", "approved", "pending", "locked", "revoked"),
 	}}
+	l.Total = list.Total
 	for i := range list.Items {
 		l.Rows = append(l.Rows, hostRowOf(&list.Items[i]))
 	}
@@ -100,6 +131,9 @@ func facetOf(filter url.Values, name, title string, words ...string) facet {
 
 func hostRowOf(h *api.ListedHost) hostRow {
 	row := hostRow{Name: h.Name, ID: string(h.ID), State: string(h.State), Labels: h.Labels}
+	if h.Changed != nil {
+		row.Changed = *h.Changed
+	}
 	if h.Status == nil {
 		return row
 	}
@@ -124,7 +158,7 @@ func hostSiteOf(name string, s *sessions.SiteStatus) hostSite {
 // hostCommand is the command that lists the same hosts.
 func hostCommand(filter url.Values) string {
 	argv := []string{"tenet", "host", "list"}
-	for _, name := range []string{"site", "state", "reachability", "delivery", "readiness", "phase"} {
+	for _, name := range []string{"site", "state", "reachability", "delivery", "readiness", "phase", "drift", "words"} {
 		for _, value := range filter[name] {
 			argv = append(argv, "--"+name, value)
 		}

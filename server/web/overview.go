@@ -14,11 +14,11 @@ type overview struct {
 	Active  []*api.Deployment // under way
 	Recent  []*api.Deployment // that have ended
 	Asks    []ask             // what waits for a person
-	Trouble []api.ListedHost  // hosts that need help
-	Sites   []api.Site
+	Failed  []api.Run         // that failed last
+	Drifted []api.ListedHost  // hosts that differ from what is wanted
 }
 
-// axis is one of the three ways to say how hosts stand, with how many stand so.
+// axis is one of the ways to say how hosts stand, with how many stand so.
 type axis struct {
 	Title, Hint string
 	Counts      []share
@@ -48,16 +48,18 @@ func (p *Pages) overview(v *view) (*page, error) {
 	if err := v.addDeployments(&o); err != nil {
 		return nil, err
 	}
-	hosts, err := get[api.List[api.ListedHost]](v, "/v1/hosts", url.Values{"phase": {"help"}, "limit": {"8"}})
+	runs, err := get[api.List[api.Run]](v, "/v1/runs", url.Values{"outcome": {"failed"}, "limit": {"8"}})
 	if err != nil {
 		return nil, err
 	}
-	o.Trouble = hosts.Items
-	sites, err := get[api.List[api.Site]](v, "/v1/sites", url.Values{"limit": {"20"}})
-	if err != nil {
-		return nil, err
+	o.Failed = runs.Items
+	if o.Status.Drift["drifted"] > 0 {
+		hosts, err := get[api.List[api.ListedHost]](v, "/v1/hosts", url.Values{"drift": {"drifted"}, "limit": {"8"}})
+		if err != nil {
+			return nil, err
+		}
+		o.Drifted = hosts.Items
 	}
-	o.Sites = sites.Items
 	return shown, v.addAsks(&o)
 }
 
@@ -96,6 +98,7 @@ func (v *view) addAsks(o *overview) error {
 			o.Asks = append(o.Asks, ask{"The server was restored, and delivers nothing", "/server", "Decide"})
 		}
 	}
+	add(o.Status.Questions, "host of which a copy was noticed", "/enrolment", "Decide")
 	add(o.Status.Phases["help"], "host whose loop needs help", "/hosts?phase=help", "Look")
 	add(o.Status.States["pending"], "host to be taken in", "/enrolment", "Decide")
 	add(o.Status.States["locked"], "host that is locked", "/enrolment", "Look")
@@ -107,7 +110,7 @@ func (v *view) addAsks(o *overview) error {
 	return nil
 }
 
-// axesOf makes the three axes of a fleet.
+// axesOf makes the axes of a fleet: delivery, state and reachability, and drift, which is a part of state.
 func axesOf(s api.FleetStatus) []axis {
 	reach := axis{Title: "Reachability", Hint: "Hosts, by when they were heard of"}
 	addShares(&reach, "reachability", s.Reachability, "connected", "silent", "lost")
@@ -115,7 +118,9 @@ func axesOf(s api.FleetStatus) []axis {
 	addShares(&delivery, "delivery", s.Delivery, "adopted", "held", "pending")
 	state := axis{Title: "State", Hint: "Sites of hosts, by what the newest report says"}
 	addShares(&state, "readiness", s.Readiness, "ready", "not-ready", "unknown")
-	return []axis{state, delivery, reach}
+	drift := axis{Title: "Drift", Hint: "Sites of hosts, by what differs from what is wanted, or did within a day"}
+	addShares(&drift, "drift", s.Drift, "none", "drifted", "mended")
+	return []axis{state, delivery, drift, reach}
 }
 
 func addShares[K ~string](a *axis, filter string, counts map[K]int, words ...K) {

@@ -7,6 +7,7 @@ function renew() {
   const names = boxes().filter(box => box.checked).map(box => box.value);
   bar.hidden = names.length === 0;
   bar.querySelector("[data-number]").textContent = `${names.length} selected`;
+  // Pages of acts are loaded by their links: without a selection these lead nowhere.
   for (const link of bar.querySelectorAll("a[data-act]")) {
     const target = new URL(link.dataset.act, location.origin);
     target.searchParams.set("select", names.join(","));
@@ -20,4 +21,5 @@ export function startSelection() {
     if (event.target.matches("[data-select], [data-select-all]")) renew();
   });
   document.addEventListener("tenet:renewed", renew);
+  document.addEventListener("htmx:afterSwap", renew);
 }
