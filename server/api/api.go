@@ -105,6 +105,7 @@ func New(o Options) *API {
 	a.registerTokens()
 	a.registerTrust()
 	a.registerSites()
+	a.registerGraph()
 	a.registerClusters()
 	a.registerSources()
 	a.registerDeployments()

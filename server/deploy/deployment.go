@@ -142,6 +142,8 @@ type Prepared struct {
 	Key      trust.PublicKey `json:"key,omitzero"`
 	Position trust.Position  `json:"position,omitzero"`
 	Until    time.Time       `json:"until,omitzero"`
+
+	outline []byte // as the evaluation has made it just now
 }
 
 // prepared is the table of what a deployment makes of its hosts.

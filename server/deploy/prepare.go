@@ -111,6 +111,9 @@ func (s *Service) evaluatePart(ctx context.Context, d *Deployment, q evaluate.Qu
 			if err := preparedTable.put(tx, d.Site, p.Host, d.Revision, p); err != nil {
 				return err
 			}
+			if err := keepOutline(tx, d, p); err != nil {
+				return err
+			}
 		}
 		return nil
 	})
@@ -142,7 +145,7 @@ func (s *Service) keepResults(ctx context.Context, d *Deployment, part []Enrolle
 // keepResult keeps the contents of what an evaluation gives.
 func (s *Service) keepResult(ctx context.Context, d *Deployment, e Enrolled, r evaluate.Result, declared []site.Host, dir string) (*Prepared, error) {
 	p := &Prepared{Host: e.ID, Revision: d.Revision, Identity: r.Identity, Empty: r.Empty, Absent: r.Absent, At: s.now(), Error: r.Error, Recipient: e.Sealing}
-	p.Read, p.Waits = r.Read, r.Waits
+	p.Read, p.Waits, p.outline = r.Read, r.Waits, r.Outline
 	if len(r.Waits) > 0 || r.Error != "" || r.Absent {
 		return p, nil
 	}

@@ -264,7 +264,7 @@ func prune(tx store.Tx, site string) error {
 		if _, err := tx.Exec(`DELETE FROM deploy_revisions WHERE site = $1 AND number = $2`, site, n); err != nil {
 			return err
 		}
-		for _, t := range []table{preparedTable, signedTable, plansTable} { // a later revision may have the same files
+		for _, t := range []table{preparedTable, signedTable, plansTable, outlinesTable} { // a later revision may have the same files
 			if _, err := tx.Exec(`DELETE FROM `+string(t)+` WHERE site = $1 AND tree = $2 AND NOT EXISTS (SELECT 1 FROM deploy_revisions WHERE site = $1 AND tree = $2)`, site, string(r.Tree)); err != nil {
 				return err
 			}

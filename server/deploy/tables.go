@@ -95,6 +95,7 @@ const (
 	plansTable    table = "deploy_plans"
 	pinsTable     table = "deploy_pins"
 	targetsTable  table = "deploy_targets"
+	outlinesTable table = "deploy_outlines"
 )
 
 // put keeps the body of a host. Of what is prepared and planned there is one for each tree.
@@ -107,7 +108,7 @@ func (t table) put(tx store.Tx, site string, host trust.ID, tree contents.Digest
 		return invalid(fmt.Sprintf("what is kept of the host takes %d MiB, and %d are allowed", len(body)>>20, store.MaxValue>>20), "declare less on one host")
 	}
 	key := "site, host"
-	if t == preparedTable || t == signedTable || t == plansTable {
+	if t == preparedTable || t == signedTable || t == plansTable || t == outlinesTable {
 		key += ", tree"
 	}
 	_, err = tx.Exec(`INSERT INTO `+string(t)+` (site, host, tree, body) VALUES ($1, $2, $3, $4) ON CONFLICT (`+key+`) DO UPDATE SET tree = $3, body = $4`,

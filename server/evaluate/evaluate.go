@@ -66,14 +66,16 @@ type Answer struct {
 
 // Result is what a site makes of a host.
 type Result struct {
-	Host     string          `json:"host"`
-	Error    string          `json:"error,omitempty"`    // the site is wrong for it: then there is nothing else but Read
-	Absent   bool            `json:"absent,omitempty"`   // the site does not declare it
-	Empty    bool            `json:"empty,omitempty"`    // it wants nothing of it
-	Revision string          `json:"revision,omitempty"` // of the StateRun
-	Identity trust.Digest    `json:"identity,omitzero"`
-	Sealed   []byte          `json:"sealed,omitempty"` // the bundle
-	Files    []trust.Content `json:"files,omitempty"`  // that it needs: they are in Question.Out
+	Host     string       `json:"host"`
+	Error    string       `json:"error,omitempty"`    // the site is wrong for it: then there is nothing else but Read
+	Absent   bool         `json:"absent,omitempty"`   // the site does not declare it
+	Empty    bool         `json:"empty,omitempty"`    // it wants nothing of it
+	Revision string       `json:"revision,omitempty"` // of the StateRun
+	Identity trust.Digest `json:"identity,omitzero"`
+	Sealed   []byte       `json:"sealed,omitempty"` // the bundle
+	// Outline is the StateRun without its values, as compressed JSON: see ReadOutline. Of one that is too large there is none.
+	Outline []byte          `json:"outline,omitempty"`
+	Files   []trust.Content `json:"files,omitempty"` // that it needs: they are in Question.Out
 	// Read are the facts that the evaluation has read: as long as they are what they were, another one gives the same.
 	Read []Value `json:"read,omitempty"`
 	// Waits are outputs of other hosts that it reads and that these have not given, for people: then there is nothing else but Read.

@@ -162,7 +162,10 @@ func (e *evaluation) host(to Recipient, hosts []lang.Host) Result {
 	r.Revision = c.Run.Revision
 	job, run := c.Job(), *c.Run
 	run.Given, job.Run = given, &run
-	if err := e.seal(&r, bundle.Of(job), to.Sealing); err != nil {
+	if r.Outline, err = packOutline(c.Run); err == nil {
+		err = e.seal(&r, bundle.Of(job), to.Sealing)
+	}
+	if err != nil {
 		r = Result{Host: to.Name, Read: r.Read, Error: err.Error()}
 	}
 	return r
