@@ -15,7 +15,7 @@ type hostList struct {
 	Filter  url.Values
 	Facets  []facet
 	Rows    []hostRow
-	Total   *int   // of all pages
+	Total   int    // of all pages
 	Next    string // where the list goes on
 	Command string // that lists the same
 	IsAll   bool   // nothing is filtered
@@ -96,7 +96,9 @@ func (p *Pages) hosts(v *view) (*page, error) {
 		facetOf(filter, "phase", "Phase", "waiting", "discovering", "validating", "applying", "retrying", "reverting", "blocked", "help", "removing"),
 		facetOf(filter, "state", "Enrolment", "active", "approved", "pending", "locked", "revoked"),
 	}}
-	l.Total = list.Total
+	if list.Total != nil {
+		l.Total = *list.Total
+	}
 	for i := range list.Items {
 		l.Rows = append(l.Rows, hostRowOf(&list.Items[i]))
 	}

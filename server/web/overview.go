@@ -14,8 +14,29 @@ type overview struct {
 	Active  []*api.Deployment // under way
 	Recent  []*api.Deployment // that have ended
 	Asks    []ask             // what waits for a person
-	Failed  []api.Run         // that failed last
+	Failed  []failure         // the newest ones
 	Drifted []api.ListedHost  // hosts that differ from what is wanted
+}
+
+// failure is the newest run that has failed of a host for a site.
+type failure struct {
+	api.Run
+	Times int // that it has failed among the newest ones
+}
+
+// failuresOf takes those together that are of the same host and site.
+func failuresOf(runs []api.Run) (list []failure) {
+	const most = 8
+	at := map[[2]string]int{}
+	for _, r := range runs {
+		key := [2]string{string(r.Host), r.Site}
+		if i, known := at[key]; known {
+			list[i].Times++
+		} else if len(list) < most {
+			at[key], list = len(list), append(list, failure{r, 1})
+		}
+	}
+	return list
 }
 
 // axis is one of the ways to say how hosts stand, with how many stand so.
@@ -48,11 +69,11 @@ func (p *Pages) overview(v *view) (*page, error) {
 	if err := v.addDeployments(&o); err != nil {
 		return nil, err
 	}
-	runs, err := get[api.List[api.Run]](v, "/v1/runs", url.Values{"outcome": {"failed"}, "limit": {"8"}})
+	runs, err := get[api.List[api.Run]](v, "/v1/runs", url.Values{"outcome": {"failed"}, "limit": {"50"}})
 	if err != nil {
 		return nil, err
 	}
-	o.Failed = runs.Items
+	o.Failed = failuresOf(runs.Items)
 	if o.Status.Drift["drifted"] > 0 {
 		hosts, err := get[api.List[api.ListedHost]](v, "/v1/hosts", url.Values{"drift": {"drifted"}, "limit": {"8"}})
 		if err != nil {

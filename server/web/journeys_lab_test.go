@@ -1,0 +1,86 @@
+//go:build lab
+
+package web_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+
+	"github.com/tenetcm/tenet/server/web/webtest"
+)
+
+// until waits until an expression is true in a tab. While a page is loaded, there is nothing to evaluate it in.
+func until(t *testing.T, tab context.Context, expression string) {
+	t.Helper()
+	var last error
+	for end := time.Now().Add(40 * time.Second); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
+		isTrue, err := chromedp.Run(tab, chromedp.Evaluate[bool]("Boolean("+expression+")"))
+		if last = err; err == nil && isTrue {
+			return
+		}
+	}
+	t.Fatalf("it never came to this: %s (%v)\n%s", expression, last, text(t, tab, "#main"))
+}
+
+// TestKeyboard goes through the hosts without a mouse.
+func TestKeyboard(t *testing.T) {
+	tab, s := demoTab(t)
+	do(t, tab, chromedp.Navigate(s.URL+"/hosts"), chromedp.WaitReady("[data-row]"))
+	do(t, tab, chromedp.KeyEvent("/"))
+	until(t, tab, `document.activeElement.id === "words"`)
+	// The protocol types the key even where the page has taken it.
+	do(t, tab, chromedp.KeyEvent(kb.Backspace), chromedp.KeyEvent("web1"))
+	until(t, tab, `location.search === "?words=web1" && document.activeElement.id === "words" && [...document.querySelectorAll("[data-row] .name")].every(a => a.textContent.includes("web1"))`)
+	do(t, tab, chromedp.KeyEvent(kb.Escape))
+	until(t, tab, `location.search === "" && document.querySelectorAll("[data-row]").length > 15`)
+	do(t, tab, chromedp.KeyEvent("jjk"))
+	until(t, tab, `document.querySelectorAll("[data-row]")[0].classList.contains("current")`)
+	do(t, tab, chromedp.KeyEvent("x"))
+	until(t, tab, `!document.getElementById("selected").hidden && document.querySelector("[data-act='/selected/lock']").href.endsWith("/selected/lock?select=" + document.querySelector("[data-row] .name").textContent)`)
+	do(t, tab, chromedp.Click(`[data-act='/selected/lock']`))
+	until(t, tab, `document.getElementById("dialog").open && document.querySelector("#dialog h1").textContent === "Lock 1 host"`)
+	do(t, tab, chromedp.KeyEvent(kb.Escape))
+	until(t, tab, `!document.getElementById("dialog").open`)
+	do(t, tab, chromedp.KeyEvent("?"))
+	until(t, tab, `document.getElementById("help").open`)
+	do(t, tab, chromedp.KeyEvent(kb.Escape), chromedp.KeyEvent("go"))
+	until(t, tab, `location.pathname === "/"`)
+}
+
+// TestLostConnection kills the server below an open page, which says so, and goes on where it was when the server is back.
+func TestLostConnection(t *testing.T) {
+	s := webtest.Run(t, webtest.Build(t), "--dir", t.TempDir())
+	b, err := webtest.Start(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	tab, done, err := b.Tab(5 * time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer done()
+	do(t, tab, webtest.LogIn(s.URL, "admin", s.Password), chromedp.Navigate(s.URL+"/enrolment"), chromedp.WaitReady("#main"))
+	until(t, tab, `document.getElementById("lost").hidden`)
+	s.Kill()
+	until(t, tab, `!document.getElementById("lost").hidden`)
+	s.Start(t)
+	until(t, tab, `document.getElementById("lost").hidden`)
+	// What another browser does is seen here without loading the page.
+	before := text(t, tab, "#main")
+	if strings.Contains(before, "for the east") {
+		t.Fatal("the token is there already")
+	}
+	other, close, err := b.Tab(time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer close()
+	do(t, other, chromedp.Navigate(s.URL+"/enrolment/tokens/new"), chromedp.SendKeys(`input[name=note]`, "for the east"), chromedp.Click(`main button[type=submit]`), chromedp.WaitReady(`.warning`))
+	until(t, tab, `document.getElementById("main").textContent.includes("for the east")`)
+}
