@@ -100,8 +100,8 @@ type Agent struct {
 	mu    sync.Mutex // held while the protocol is worked on
 	core  *control.Agent
 	link  link.Link
-	turns map[string]chan *control.Turn // of claims, by site
-	gap   uint64                        // the last item of a gap that the server was told of
+	turns map[string]awaitedTurn // of claims, by site
+	gap   uint64                 // the last item of a gap that the server was told of
 }
 
 // New opens the records of an agent.
@@ -112,7 +112,7 @@ func New(o Options) (*Agent, error) {
 	if o.open == nil {
 		o.open = openDirectory
 	}
-	a := &Agent{Options: o, start: time.Now(), telling: make(chan struct{}, 1), turns: map[string]chan *control.Turn{}}
+	a := &Agent{Options: o, start: time.Now(), telling: make(chan struct{}, 1), turns: map[string]awaitedTurn{}}
 	if err := a.openRecords(); err != nil {
 		return nil, errors.Join(err, a.close())
 	}

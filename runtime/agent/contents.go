@@ -255,7 +255,8 @@ func (f *fetcher) done() {
 func (a *Agent) claim(ctx context.Context, c *control.Claim) (*control.Turn, error) {
 	answer := make(chan *control.Turn, 1)
 	a.mu.Lock()
-	a.turns[c.Site], c.Session = answer, a.core.Session()
+	c.Session = a.core.Session()
+	a.turns[c.Site] = awaitedTurn{c.Session, answer}
 	err := a.send(c)
 	a.mu.Unlock()
 	if err != nil && !errors.Is(err, link.ErrFull) {
@@ -273,13 +274,20 @@ func (a *Agent) claim(ctx context.Context, c *control.Claim) (*control.Turn, err
 	}
 }
 
-// turn hands the answer to a claim on.
+// awaitedTurn is a claim that waits for its answer.
+type awaitedTurn struct {
+	session string // in which it was made
+	answer  chan<- *control.Turn
+}
+
+// turn hands the answer to a claim on. A session may have begun since the claim was made, as with each assignment that comes: what the server has
+// answered before it knew of that counts.
 func (a *Agent) turn(t *control.Turn) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if answer := a.turns[t.Site]; answer != nil && t.Session == a.core.Session() {
+	if w, ok := a.turns[t.Site]; ok && (t.Session == w.session || t.Session == a.core.Session()) {
 		delete(a.turns, t.Site)
-		answer <- t
+		w.answer <- t
 	}
 }
 

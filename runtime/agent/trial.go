@@ -27,7 +27,7 @@ func Try(ctx context.Context, o Options) error {
 	if o.open == nil {
 		o.open = openShadow
 	}
-	a := &Agent{Options: o, start: time.Now(), isTrial: true, telling: make(chan struct{}, 1), turns: map[string]chan *control.Turn{}}
+	a := &Agent{Options: o, start: time.Now(), isTrial: true, telling: make(chan struct{}, 1), turns: map[string]awaitedTurn{}}
 	if err := a.openRecords(); err != nil {
 		return fmt.Errorf("the records of the agent: %w", errors.Join(err, a.close()))
 	}
