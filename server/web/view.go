@@ -31,14 +31,22 @@ func (p *Pages) newView(w http.ResponseWriter, r *http.Request) *view {
 
 // open finds out who asks; false: the answer was given.
 func (v *view) open() bool {
-	session, err := get[api.Session](v, "/v1/session", nil)
-	if err != nil {
+	if err := v.recognize(); err != nil {
 		v.fail(err)
 		return false
 	}
+	return true
+}
+
+// recognize asks the API whose session this is.
+func (v *view) recognize() error {
+	session, err := get[api.Session](v, "/v1/session", nil)
+	if err != nil {
+		return err
+	}
 	v.session = &session
 	v.caller = &access.Caller{Name: session.Name, Kind: session.Kind, Grants: session.Grants, ID: session.ID}
-	return true
+	return nil
 }
 
 // askLogin sends a browser to where one logs in, and back afterwards.

@@ -91,6 +91,7 @@ func (p *Pages) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
 	if _, pattern := p.mux.Handler(r); pattern == "" {
 		v := p.newView(w, r)
+		_ = v.recognize() // who has not logged in is told the same, and nothing else
 		v.fail(&api.Problem{Status: http.StatusNotFound, Title: "Not found", Detail: "There is no such page.", Hint: "Follow one of the links at the side."})
 		return
 	}
