@@ -177,12 +177,12 @@ var imports = []struct {
 	{"server/sessions", []string{"lang/diag", "runtime/*", "server/access", "server/authority", "server/broker", "server/contents", "server/enroll", "server/store", "states"}, []string{"*"}},
 	{"server/evaluate", []string{"graph", "packages", "internal/plainjson", "internal/watchdog", "lang", "lang/*", "modules", "runtime/*", "states"}, []string{"*"}},
 	{"server/deploy", []string{"internal/plainjson", "internal/sitefiles", "lang/diag", "lang/site", "runtime/*", "internal/ui/grouping", "server/*", "states"}, []string{"*"}},
-	{"server/follow", []string{"internal/sitefiles", "lang/diag", "packages/git", "runtime/fault", "runtime/source", "runtime/source/*", "server/access", "server/deploy", "server/store"}, []string{"*"}},
+	{"server/follow", []string{"internal/sitefiles", "lang/diag", "lang/site", "packages/git", "runtime/fault", "runtime/rollout", "runtime/source", "runtime/source/*", "server/access", "server/deploy", "server/store", "states"}, []string{"*"}},
 	{"server/update", []string{"lang/diag", "lang/site", "runtime/*", "server/*"}, []string{"*"}},
 	{"server/api/client", []string{"states", "internal/atomicfile", "internal/ui/grouping", "lang/diag", "runtime/*", "internal/plainjson"}, []string{"*"}},
 	// A site, evaluated and signed by an operator.
 	{"server/signing", []string{"internal/atomicfile", "lang/diag", "lang/secrets", "lang/site", "runtime/control", "runtime/trust", "server/api/client", "server/evaluate"}, []string{"*"}},
-	{"server/api", []string{"internal/plainjson", "internal/telemetry", "lang/diag", "runtime/*", "server/*", "states"}, []string{"*"}},
+	{"server/api", []string{"internal/plainjson", "internal/telemetry", "lang/diag", "lang/site", "runtime/*", "server/*", "states"}, []string{"*"}},
 	// The pages: a client of the API within the process.
 	{"server/web/webtest", []string{"runtime/fault"}, nil},
 	{"server/web", []string{"internal/ui/*", "lang/diag", "runtime/*", "server/access", "server/api", "server/deploy", "server/enroll", "server/follow", "server/sessions", "server/update", "states"}, []string{"*"}},

@@ -12,6 +12,7 @@ import (
 	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/runtime/control"
 	"github.com/tenetcm/tenet/runtime/link"
+	"github.com/tenetcm/tenet/runtime/source"
 	"github.com/tenetcm/tenet/runtime/trust"
 	"github.com/tenetcm/tenet/server/access"
 	"github.com/tenetcm/tenet/server/api"
@@ -121,7 +122,7 @@ func (s *Server) openDeployments(context.Context) error {
 		Report: s.Sessions.Report, Evaluate: &s.evaluations, Keys: s.Keys, Program: s.Version, IsFull: s.isFull,
 		Published: s.deploymentChanged, ClusterChanged: s.clusterChanged,
 	})
-	s.Sources = follow.New(follow.Options{Store: s.Store, Dir: s.Dir, Credentials: s.GitCredentials, Deployments: s.Deployments})
+	s.Sources = follow.New(follow.Options{Store: s.Store, Dir: s.Dir, Credentials: s.GitCredentials, Deployments: s.Deployments, Changed: s.sourceChanged})
 	hosts, view := hostList{s.Store}, sessionView{s.Sessions}
 	s.Updates = update.New(update.Options{
 		Store: s.Store, Contents: s.Contents, Chain: s.Authority.Chain, Want: s.Sessions.Want, IsFull: s.isFull,
@@ -141,6 +142,9 @@ func (s *Server) openDeployments(context.Context) error {
 }
 
 func (s *Server) deploymentChanged(site string, deployment int64, phase deploy.Phase) {
+	if s.Sources != nil {
+		s.Sources.Poke()
+	}
 	if s.api == nil {
 		return
 	}
@@ -153,6 +157,22 @@ func (s *Server) deploymentChanged(site string, deployment int64, phase deploy.P
 		return
 	}
 	s.api.Feed().Publish(api.Event{Type: "deployment.changed", Site: site, Data: data})
+}
+
+func (s *Server) sourceChanged(site, name string, r source.Report) {
+	if s.api == nil {
+		return
+	}
+	data, err := json.Marshal(struct {
+		Source   string       `json:"source"`
+		Revision string       `json:"revision"`
+		Phase    source.Phase `json:"phase"`
+	}{name, r.Revision.ID, r.Phase})
+	if err != nil {
+		s.Failed(err)
+		return
+	}
+	s.api.Feed().Publish(api.Event{Type: "source.changed", Site: site, Data: data})
 }
 
 func (s *Server) clusterChanged(site, cluster string) {

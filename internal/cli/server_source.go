@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/tenetcm/tenet/internal/ui"
 	"github.com/tenetcm/tenet/packages/git"
 	"github.com/tenetcm/tenet/packages/signature"
 	api "github.com/tenetcm/tenet/server/api/client"
@@ -15,21 +14,24 @@ import (
 type serverSourceCmd struct {
 	Add    sourceAddCmd    `cmd:"" help:"Have the server follow a source: what is new and right is deployed."`
 	List   sourceListCmd   `cmd:"" default:"1" help:"List the sources that the server follows, and how each stands."`
+	Show   sourceShowCmd   `cmd:"" help:"Show how a source stands, component by component."`
 	Look   sourceLookCmd   `cmd:"" help:"Have the server look at a source now."`
 	Remove sourceRemoveCmd `cmd:"" help:"Have the server follow a source no more. What was deployed stays."`
 }
 
 type sourceAddCmd struct {
-	Name    string `arg:"" help:"Name of the source."`
-	Address string `arg:"" help:"git::URL//DIR?ref=BRANCH, or the absolute path of a folder of the server's machine."`
-	Site    string `help:"Name of the site that it is." required:"" placeholder:"NAME"`
-	Signers string `help:"File of allowed signers. Only what one of them has signed is taken, and only what comes after what counts." placeholder:"FILE"`
-	Hosts   string `help:"Deploy to these hosts (default: to all of the site)." placeholder:"SELECTOR"`
-	Plan    bool   `help:"Let each deployment wait until somebody has looked at its plan, and starts it."`
-	Approve bool   `help:"Let each deployment wait for an approval."`
-	Poll    *span  `help:"Time between two looks (default: 5m)." placeholder:"DURATION"`
-	Hints   bool   `help:"Show a secret by which a forge signs hints (a webhook) that there is something new."`
-	Reason  string `help:"Why, for the audit." placeholder:"TEXT"`
+	Name       string   `arg:"" help:"Name of the source."`
+	Address    string   `arg:"" help:"git::URL//DIR?ref=BRANCH, or the absolute path of a folder of the server's machine."`
+	Site       string   `help:"Name of the site that it is." required:"" placeholder:"NAME"`
+	Signers    string   `help:"File of allowed signers. Only what one of them has signed is taken, and only what comes after what counts." placeholder:"FILE"`
+	Hosts      string   `help:"Deploy to these hosts (default: to all of the site)." placeholder:"SELECTOR"`
+	Plan       bool     `help:"Let each deployment wait until somebody has looked at its plan, and starts it."`
+	Approve    bool     `help:"Let each deployment wait for an approval."`
+	Poll       *span    `help:"Time between two looks (default: 5m)." placeholder:"DURATION"`
+	PollWindow []hours  `help:"When it is looked at, such as \"22:00-04:00\" or \"sat,sun 00:00-24:00 Europe/Berlin\"; more than once for several (default: always)." placeholder:"HOURS" sep:"none"`
+	Downtime   []string `sep:"none" help:"Time in which it is not looked at, and nothing counts as failed." placeholder:"FROM/TO[ REASON]"`
+	Hints      bool     `help:"Show a secret by which a forge signs hints (a webhook) that there is something new."`
+	Reason     string   `help:"Why, for the audit." placeholder:"TEXT"`
 }
 
 // Run has the server follow a source.
@@ -47,6 +49,17 @@ func (cmd *sourceAddCmd) Run(ctx runContext, s *client) error {
 	}
 	if cmd.Poll != nil {
 		r.Poll = int(time.Duration(*cmd.Poll).Seconds())
+	}
+	for _, w := range cmd.PollWindow {
+		days, hours, zone := w.Texts()
+		r.Windows = append(r.Windows, api.SourceWindow{Days: days, Hours: hours, Timezone: zone})
+	}
+	downtimes, err := parseDowntimes(cmd.Downtime)
+	if err != nil {
+		return err
+	}
+	for _, d := range downtimes {
+		r.Downtimes = append(r.Downtimes, api.SourceDowntime(d))
 	}
 	if strings.HasPrefix(cmd.Address, git.Prefix) { // a mistake is told without asking
 		if _, err := git.ParseReference(cmd.Address); err != nil {
@@ -102,35 +115,6 @@ func (cmd *sourceListCmd) Run(ctx runContext, s *client) error {
 		}
 	}
 	return nil
-}
-
-// sourceText tells people of a source.
-func sourceText(s *api.Source) string {
-	var out strings.Builder
-	fmt.Fprintf(&out, "%s  %s  %s", ui.Line(s.Name), ui.Line(s.Site), s.Phase)
-	if s.Reason != "" {
-		fmt.Fprintf(&out, ": %s", ui.Line(s.Reason))
-	}
-	fmt.Fprintf(&out, "\n  %s", ui.Line(s.Address))
-	if s.Revision != "" {
-		fmt.Fprintf(&out, "\n  revision %.12s", strings.TrimPrefix(s.Revision, "sha256:"))
-		if s.Signer != "" {
-			fmt.Fprintf(&out, ", signed by %s", ui.Line(s.Signer))
-		}
-		if s.Deployment > 0 {
-			fmt.Fprintf(&out, ", deployment %d", s.Deployment)
-		}
-	}
-	if p := s.Problem; p != nil {
-		fmt.Fprintf(&out, "\n  ✗ %.12s is not taken: %s", strings.TrimPrefix(s.Seen, "sha256:"), ui.Line(p.Message))
-		if p.Hint != "" {
-			fmt.Fprintf(&out, "\n    hint: %s", ui.Line(p.Hint))
-		}
-	}
-	if s.Away != nil {
-		fmt.Fprintf(&out, "\n  away since %s: %s", s.Away.Local().Format(time.DateTime), ui.Line(s.AwayText))
-	}
-	return out.String()
 }
 
 type sourceLookCmd struct {

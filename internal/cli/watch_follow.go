@@ -13,6 +13,7 @@ import (
 
 	"github.com/tenetcm/tenet/internal/ui"
 	"github.com/tenetcm/tenet/lang/diag"
+	langsite "github.com/tenetcm/tenet/lang/site"
 	"github.com/tenetcm/tenet/packages/git"
 	"github.com/tenetcm/tenet/runtime/journal"
 	"github.com/tenetcm/tenet/runtime/reconcile"
@@ -26,7 +27,7 @@ type followFlags struct {
 	TokenFile  string   `help:"With git::https://…: file whose first line is a token or password." placeholder:"FILE"`
 	SSHKey     string   `help:"With git::ssh://…: private key." placeholder:"FILE"`
 	KnownHosts string   `help:"With git::ssh://…: keys of hosts." placeholder:"FILE"`
-	Downtime   []string `sep:"none" help:"With git::… and margo+https://…: time in which the repository or the manager is not asked, and nothing counts as failed." placeholder:"FROM/TO"`
+	Downtime   []string `sep:"none" help:"With git::… and margo+https://…: time in which the repository or the manager is not asked, and nothing counts as failed." placeholder:"FROM/TO[ REASON]"`
 	Report     string   `help:"With git::…: program that gets what became of a revision, as JSON, at each transition." placeholder:"PROGRAM"`
 }
 
@@ -47,7 +48,7 @@ func (f *followFlags) check(cmd *watchCmd) error {
 			return err
 		}
 	}
-	_, err := f.downtimes()
+	_, err := parseDowntimes(f.Downtime)
 	return err
 }
 
@@ -67,17 +68,18 @@ func findFile(flag string, path *string) error {
 	return nil
 }
 
-// downtimes reads FROM/TO, each in the form of RFC 3339.
-func (f *followFlags) downtimes() (list []source.Downtime, err error) {
-	for _, text := range f.Downtime {
-		from, to, _ := strings.Cut(text, "/")
-		var d source.Downtime
+// parseDowntimes reads FROM/TO, each in the form of RFC 3339, and a reason after a space, which may be left out.
+func parseDowntimes(texts []string) (list []source.Downtime, err error) {
+	for _, text := range texts {
+		instants, reason, _ := strings.Cut(text, " ")
+		from, to, _ := strings.Cut(instants, "/")
+		d := source.Downtime{Reason: strings.TrimSpace(reason)}
 		d.From, err = time.Parse(time.RFC3339, from)
 		if err == nil {
 			d.To, err = time.Parse(time.RFC3339, to)
 		}
 		if err != nil || !d.From.Before(d.To) {
-			return nil, usage("write --downtime 2030-01-31T22:00:00Z/2030-02-01T04:00:00Z", "--downtime %q is no time from one instant to a later one", text)
+			return nil, usage("write --downtime \"2030-01-31T22:00:00Z/2030-02-01T04:00:00Z maintenance\"", "--downtime %q is no time from one instant to a later one", text)
 		}
 		list = append(list, d)
 	}
@@ -148,7 +150,10 @@ func (w *followWatch) openFollower(dir string) error {
 	if cmd.Poll != nil {
 		c.Poll = time.Duration(*cmd.Poll)
 	}
-	if c.Downtimes, err = cmd.downtimes(); err != nil {
+	if len(cmd.PollWindow) > 0 {
+		c.Windows = langsite.Schedule{windowsOf(cmd.PollWindow)}
+	}
+	if c.Downtimes, err = parseDowntimes(cmd.Downtime); err != nil {
 		return err
 	}
 	if w.follower, err = source.Open(c); err != nil {
@@ -249,7 +254,10 @@ func (w *followWatch) check(ctx context.Context, dir string) error {
 			return err
 		}
 		if list = append(list, found...); compiled != nil {
-			w.components, w.removes = componentsOf(compiled.Run), w.prune || compiled.Run.Prune
+			w.components, w.removes = compiled.Run.Components(), w.prune || compiled.Run.Prune
+			if len(w.components) == 0 {
+				w.components = []string{""}
+			}
 		}
 	}
 	return firstMistakes(list)

@@ -85,7 +85,7 @@ func (d *deviceWatch) openDevice() error {
 	if err != nil {
 		return err
 	}
-	downtimes, err := cmd.downtimes()
+	downtimes, err := parseDowntimes(cmd.Downtime)
 	if err != nil {
 		return err
 	}

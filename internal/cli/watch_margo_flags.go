@@ -13,7 +13,7 @@ type margoFlags struct {
 	Compose    string  `help:"With margo+https://…: the program that has Compose's commands: \"docker compose\", \"podman compose\", podman-compose (default: docker compose)." default:"docker compose" placeholder:"PROGRAM"`
 	Workloads  string  `help:"With margo+https://…: folder in which each component of a deployment has its own (default: /var/lib/margo)." default:"/var/lib/margo" placeholder:"DIR"`
 	Poll       *span   `help:"With git::… and margo+https://…: time between two looks (default: 5m, and 1m)." placeholder:"DURATION"`
-	PollWindow []hours `help:"With margo+https://…: when the manager is asked, such as \"22:00-04:00\" or \"sat,sun 00:00-24:00 Europe/Berlin\"; more than once for several (default: always)." placeholder:"HOURS" sep:"none"`
+	PollWindow []hours `help:"With git::… and margo+https://…: when the repository or the manager is asked, such as \"22:00-04:00\" or \"sat,sun 00:00-24:00 Europe/Berlin\"; more than once for several (default: always)." placeholder:"HOURS" sep:"none"`
 	Unregister bool    `help:"With margo+https://…: take the device away from the manager, and end. What runs stays."`
 }
 
@@ -53,10 +53,10 @@ func (cmd *watchCmd) isDevice() bool { return strings.HasPrefix(cmd.Site, margoS
 // check refuses flags that do not fit together.
 func (f *margoFlags) check(cmd *watchCmd) error {
 	switch {
-	case !cmd.isDevice() && (f.Unregister || f.PollWindow != nil):
-		return usage("the site is margo+https://HOST", "--poll-window and --unregister are for a device of Margo")
-	case !cmd.isDevice() && !cmd.isFollowed() && f.Poll != nil:
-		return usage("the site is git::URL, or margo+https://HOST", "--poll is for what is followed")
+	case !cmd.isDevice() && f.Unregister:
+		return usage("the site is margo+https://HOST", "--unregister is for a device of Margo")
+	case !cmd.isDevice() && !cmd.isFollowed() && (f.Poll != nil || f.PollWindow != nil):
+		return usage("the site is git::URL, or margo+https://HOST", "--poll and --poll-window are for what is followed")
 	case f.Poll != nil && *f.Poll <= 0:
 		return usage("", "--poll is a time above zero")
 	case !cmd.isDevice():

@@ -11,7 +11,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -119,7 +118,7 @@ func (r *revisionReport) hear(ev states.Event) {
 			return c
 		})
 	case ev.Type == states.EventPart && (ev.Outcome == states.Failed || ev.Outcome == states.Unknown):
-		c := source.Component{Name: componentOf(ev.Address), Phase: source.Failed, Source: ev.Address, Message: "it failed"}
+		c := source.Component{Name: states.ComponentOf(ev.Address), Phase: source.Failed, Source: ev.Address, Message: "it failed"}
 		if ev.Error != nil {
 			c.Code, c.Message = ev.Error.Code, ev.Error.Message
 		}
@@ -162,32 +161,4 @@ func (r *revisionReport) round(s reconcile.State, end roundEnd, isWell, isAudit 
 	err := r.failed
 	r.failed = nil
 	return err
-}
-
-// componentsOf are the components at top level of a run, and an empty name for what is in none.
-func componentsOf(run *states.StateRun) (names []string) {
-	add := func(address string) {
-		if name := componentOf(address); !slices.Contains(names, name) {
-			names = append(names, name)
-		}
-	}
-	for i := range run.Invocations {
-		add(run.Invocations[i].Address)
-	}
-	for i := range run.Handlers {
-		add(run.Handlers[i].Address)
-	}
-	if len(names) == 0 {
-		names = []string{""}
-	}
-	return names
-}
-
-// componentOf is the component at top level in which something is: component.web["a"].state.x is in web.
-func componentOf(address string) string {
-	rest, ok := strings.CutPrefix(address, "component.")
-	if i := strings.IndexAny(rest, ".["); ok && i >= 0 {
-		return rest[:i]
-	}
-	return map[bool]string{true: rest}[ok]
 }

@@ -83,16 +83,22 @@ func parseTime(text string) (time.Duration, error) {
 	return at, nil
 }
 
-// MarshalJSON writes the window as ParseWindow reads it.
-func (w Window) MarshalJSON() ([]byte, error) {
+// Texts gives the window as ParseWindow reads it.
+func (w Window) Texts() (days []string, hours, zone string) {
 	clock := func(d time.Duration) string { return fmt.Sprintf("%02d:%02d", int(d.Hours()), int(d.Minutes())%60) }
-	t := windowText{Hours: clock(w.Start) + "-" + clock(w.End)}
 	for _, d := range w.Days {
-		t.Days = append(t.Days, strings.ToLower(d.String()[:3]))
+		days = append(days, strings.ToLower(d.String()[:3]))
 	}
 	if w.Zone != nil {
-		t.Timezone = w.Zone.String()
+		zone = w.Zone.String()
 	}
+	return days, clock(w.Start) + "-" + clock(w.End), zone
+}
+
+// MarshalJSON writes the window as ParseWindow reads it.
+func (w Window) MarshalJSON() ([]byte, error) {
+	var t windowText
+	t.Days, t.Hours, t.Timezone = w.Texts()
 	return json.Marshal(t)
 }
 

@@ -178,20 +178,7 @@ func (f *Follower) folderOf(r Revision) string {
 func (f *Follower) Hint() { f.state.Next = time.Time{} }
 
 // Next is when to call Turn.
-func (f *Follower) Next() time.Time {
-	at := f.state.Next
-	if now := f.Now(); at.Before(now) {
-		at = now
-	}
-	for range maxDowntimes { // one may begin where another one ends
-		_, until := f.Closed(at)
-		if until.IsZero() {
-			break
-		}
-		at = until
-	}
-	return at
-}
+func (f *Follower) Next() time.Time { return f.Due(f.state.Next, f.Now()) }
 
 // Turn looks at the source, if that is due, and takes what is new. It reports whether another revision counts. The error is about the follower's own
 // records, or that of a context that has ended.

@@ -42,8 +42,8 @@ type Report struct {
 	Components []Component `json:"components"`
 }
 
-// gravity are the phases, the gravest first.
-func gravity() []Phase { return []Phase{Failed, Removing, Installing, Pending, Installed, Removed} }
+// Gravity are the phases, the gravest first.
+func Gravity() []Phase { return []Phase{Failed, Removing, Installing, Pending, Installed, Removed} }
 
 // Tracker notes what becomes of revisions, and tells of each transition.
 type Tracker struct {
@@ -107,13 +107,16 @@ func (t *Tracker) Each(now func(Component) Component) {
 	t.set(list)
 }
 
+// Replace notes how all components stand from now on, and that there are no others.
+func (t *Tracker) Replace(list []Component) { t.set(slices.Clone(list)) }
+
 // set notes how the components stand, and tells if that is another way than before.
 func (t *Tracker) set(list []Component) {
 	slices.SortFunc(list, func(a, b Component) int { return strings.Compare(a.Name, b.Name) })
 	before := t.report
 	t.report.Components = list
 	t.report.Phase, t.report.Reason, t.report.Code, t.report.Source, t.report.Message = Installed, "", "", "", ""
-	for _, phase := range gravity() {
+	for _, phase := range Gravity() {
 		if i := slices.IndexFunc(list, func(c Component) bool { return c.Phase == phase }); i >= 0 {
 			c := list[i]
 			t.report.Phase, t.report.Reason, t.report.Code, t.report.Source, t.report.Message = c.Phase, c.Reason, c.Code, c.Source, c.Message

@@ -28,8 +28,10 @@ const (
 	DefaultPoll   = 5 * time.Minute
 	defaultJitter = 0.1
 	minBackoff    = 5 * time.Second
-	maxDowntimes  = 1000
 )
+
+// MaxDowntimes is how many a source may have.
+const MaxDowntimes = 1000
 
 func (o Options) poll() time.Duration { return cmp.Or(o.Poll, DefaultPoll) }
 
@@ -48,6 +50,21 @@ func (o Options) Closed(now time.Time) (reason string, until time.Time) {
 		return "no window is open", until
 	}
 	return "", time.Time{}
+}
+
+// Due gives when something is tried that is due at a time: at once if that has come, and not while nothing is tried.
+func (o Options) Due(at, now time.Time) time.Time {
+	if at.Before(now) {
+		at = now
+	}
+	for range MaxDowntimes { // one may begin where another one ends
+		_, until := o.Closed(at)
+		if until.IsZero() {
+			break
+		}
+		at = until
+	}
+	return at
 }
 
 // next gives when to look again after one that went well.

@@ -105,6 +105,11 @@ func (c *Caller) MaySite(verb Verb, site string) bool {
 	return slices.ContainsFunc(c.Grants, func(g Grant) bool { return g.Verb == verb && g.holdsFor(site) })
 }
 
+// MaySiteEverywhere tells whether the caller has a verb for a site on all hosts.
+func (c *Caller) MaySiteEverywhere(verb Verb, site string) bool {
+	return slices.ContainsFunc(c.Grants, func(g Grant) bool { return g.Verb == verb && g.holdsFor(site) && g.Hosts.isAll() })
+}
+
 // Sites lists the sites for which the caller has a verb on any host; nil: for all.
 func (c *Caller) Sites(verb Verb) []string {
 	list := []string{}

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/tenetcm/tenet/lang/diag"
+	"github.com/tenetcm/tenet/lang/site"
+	"github.com/tenetcm/tenet/runtime/source"
 	"github.com/tenetcm/tenet/server/access"
 	"github.com/tenetcm/tenet/server/deploy"
 	"github.com/tenetcm/tenet/server/follow"
@@ -35,8 +37,43 @@ type Source struct {
 	AwayText   string         `json:"away_text,omitempty"`
 	Looked     *time.Time     `json:"looked,omitempty" doc:"When it has answered last."`
 	Deployment int64          `json:"deployment,omitempty"`
-	Phase      string         `json:"phase" doc:"pending, installing, installed or failed: of the revision that counts."`
-	Reason     string         `json:"reason,omitempty"`
+	Phase      string         `json:"phase" enum:"pending,installing,installed,failed,removing,removed" doc:"Of the revision that counts: the gravest of its components'."`
+	SourceText
+	Since      *time.Time        `json:"since,omitempty" doc:"When it came to stand so."`
+	Components []SourceComponent `json:"components" nullable:"false" doc:"Those of the site at top level, over all hosts: each as it stands where that is gravest. What is in none has an empty name."`
+	Windows    []SourceWindow    `json:"windows,omitempty" doc:"When it is looked at; none: always."`
+	Downtimes  []SourceDowntime  `json:"downtimes,omitempty" doc:"When it is not looked at, and nothing counts as failed."`
+	Closed     string            `json:"closed,omitempty" doc:"Why it is not looked at now."`
+	Next       *time.Time        `json:"next,omitempty" doc:"When it is looked at next."`
+}
+
+// SourceText says why something stands as it does.
+type SourceText struct {
+	Reason  string `json:"reason,omitempty" doc:"Of pending."`
+	Code    string `json:"code,omitempty" doc:"Of failed."`
+	Source  string `json:"source,omitempty" doc:"The address of what has failed."`
+	Message string `json:"message,omitempty" doc:"Of failed, with the host."`
+}
+
+// SourceComponent is how a component stands.
+type SourceComponent struct {
+	Name  string `json:"name"`
+	Phase string `json:"phase" enum:"pending,installing,installed,failed,removing,removed"`
+	SourceText
+}
+
+// SourceWindow is when a source is looked at.
+type SourceWindow struct {
+	Days     []string `json:"days,omitempty" maxItems:"7" doc:"On which it opens, as mon or monday; without them, each day."`
+	Hours    string   `json:"hours" maxLength:"20" doc:"As 22:00-04:00."`
+	Timezone string   `json:"timezone,omitempty" maxLength:"60" doc:"Without it, UTC."`
+}
+
+// SourceDowntime is when a source is not looked at.
+type SourceDowntime struct {
+	From   time.Time `json:"from"`
+	To     time.Time `json:"to"`
+	Reason string    `json:"reason,omitempty" maxLength:"200"`
 }
 
 // SourceProblem is why a revision does not count.
@@ -49,18 +86,29 @@ type SourceProblem struct {
 
 func sourceOf(s *follow.Status) *Source {
 	out := &Source{Name: s.Name, Site: s.Site, Address: s.Address, Signed: s.Signers != "", Hosts: s.Hosts, Consent: string(s.Consent), Poll: int(s.Poll.Seconds()), By: s.By, At: s.At,
-		Revision: s.State.Held.ID, Signer: s.State.Fetched.Signer, AwayText: s.State.AwayText, Deployment: s.Deployment, Phase: string(s.Phase), Reason: s.Reason}
+		Revision: s.State.Held.ID, Signer: s.State.Fetched.Signer, AwayText: s.State.AwayText, Deployment: s.Deployment, Closed: s.Closed}
+	r := &s.Report
+	out.Phase, out.SourceText, out.Components = string(r.Phase), SourceText{r.Reason, r.Code, r.Source, r.Message}, []SourceComponent{}
+	for _, c := range r.Components {
+		out.Components = append(out.Components, SourceComponent{c.Name, string(c.Phase), SourceText{c.Reason, c.Code, c.Source, c.Message}})
+	}
+	for _, w := range s.Windows {
+		days, hours, zone := w.Texts()
+		out.Windows = append(out.Windows, SourceWindow{days, hours, zone})
+	}
+	for _, d := range s.Downtimes {
+		out.Downtimes = append(out.Downtimes, SourceDowntime(d))
+	}
 	if !s.State.Seen.Is(s.State.Held) {
 		out.Seen = s.State.Seen.ID
 	}
 	if p := s.State.Problem; p != nil {
 		out.Problem = &SourceProblem{p.Code, p.Message, p.Hint, p.At}
 	}
-	if !s.State.Away.IsZero() {
-		out.Away = &s.State.Away
-	}
-	if !s.State.Looked.IsZero() {
-		out.Looked = &s.State.Looked
+	for at, to := range map[*time.Time]**time.Time{&s.State.Away: &out.Away, &s.State.Looked: &out.Looked, &r.Since: &out.Since, &s.Next: &out.Next} {
+		if !at.IsZero() {
+			*to = at
+		}
 	}
 	return out
 }
@@ -72,17 +120,21 @@ type SourceName struct {
 
 type sourcesOutput struct{ Body List[*Source] }
 
+type sourceOutput struct{ Body *Source }
+
 type addSourceInput struct {
 	SourceName
 	Body struct {
-		Site    string `json:"site" minLength:"1" maxLength:"200"`
-		Address string `json:"address" minLength:"1" maxLength:"1000" doc:"git::URL//DIR?ref=REF, or the absolute path of a folder of the server's machine."`
-		Signers string `json:"signers,omitempty" maxLength:"1048576" doc:"The text of a file of allowed signers, as ssh-keygen takes it."`
-		Hosts   string `json:"hosts,omitempty" maxLength:"4096" doc:"A selector; without it, all hosts of the site."`
-		Consent string `json:"consent,omitempty" enum:"start,approve" doc:"What each deployment needs before it begins."`
-		Poll    int    `json:"poll,omitempty" minimum:"0" maximum:"604800" doc:"Seconds between two looks; 0: 300."`
-		Hints   bool   `json:"hints,omitempty" doc:"Take hints that there is something new, signed by a secret that the answer has."`
-		Reason  string `json:"reason,omitempty" maxLength:"1000" doc:"Why, for the audit."`
+		Site      string           `json:"site" minLength:"1" maxLength:"200"`
+		Address   string           `json:"address" minLength:"1" maxLength:"1000" doc:"git::URL//DIR?ref=REF, or the absolute path of a folder of the server's machine."`
+		Signers   string           `json:"signers,omitempty" maxLength:"1048576" doc:"The text of a file of allowed signers, as ssh-keygen takes it."`
+		Hosts     string           `json:"hosts,omitempty" maxLength:"4096" doc:"A selector; without it, all hosts of the site."`
+		Consent   string           `json:"consent,omitempty" enum:"start,approve" doc:"What each deployment needs before it begins."`
+		Poll      int              `json:"poll,omitempty" minimum:"0" maximum:"604800" doc:"Seconds between two looks; 0: 300."`
+		Windows   []SourceWindow   `json:"windows,omitempty" maxItems:"100" doc:"When it is looked at; without them, always."`
+		Downtimes []SourceDowntime `json:"downtimes,omitempty" maxItems:"1000" doc:"When it is not looked at, and nothing counts as failed."`
+		Hints     bool             `json:"hints,omitempty" doc:"Take hints that there is something new, signed by a secret that the answer has."`
+		Reason    string           `json:"reason,omitempty" maxLength:"1000" doc:"Why, for the audit."`
 	}
 }
 
@@ -127,6 +179,18 @@ func (a *API) registerSources() {
 			}
 			return out, err
 		})
+	Register(a, op("get-source", http.MethodGet, "/{name}", "Show a source that the server follows.", "What counts, what was found, and what became of it, component by component.", Somewhere, access.Read, follow.ErrNotFound),
+		func(ctx context.Context, c *access.Caller, in *SourceName) (*sourceOutput, error) {
+			s, err := a.sources()
+			if err != nil {
+				return nil, err
+			}
+			one, err := s.Get(ctx, c, in.Name)
+			if err != nil {
+				return nil, err
+			}
+			return &sourceOutput{sourceOf(one)}, nil
+		})
 	Register(a, op("add-source", http.MethodPut, "/{name}", "Have the server follow a source.", "Each revision of it that is right becomes one of the site, and is deployed. It takes the right to deploy everywhere, too.", Everywhere, access.Admin, follow.ErrInvalid, follow.ErrExists),
 		a.addSource)
 	Register(a, op("remove-source", http.MethodDelete, "/{name}", "Have the server follow a source no more.", "What was deployed stays.", Everywhere, access.Admin, follow.ErrNotFound),
@@ -168,6 +232,16 @@ func (a *API) addSource(ctx context.Context, c *access.Caller, in *addSourceInpu
 	}
 	b := in.Body
 	of := follow.Source{Name: in.Name, Site: b.Site, Address: b.Address, Signers: b.Signers, Hosts: b.Hosts, Consent: deploy.Consent(b.Consent), Poll: time.Duration(b.Poll) * time.Second}
+	for _, w := range b.Windows {
+		window, err := site.ParseWindow(w.Days, w.Hours, w.Timezone)
+		if err != nil {
+			return nil, &diag.HintError{Code: follow.ErrInvalid, Message: err.Error()}
+		}
+		of.Windows = append(of.Windows, window)
+	}
+	for _, d := range b.Downtimes {
+		of.Downtimes = append(of.Downtimes, source.Downtime(d))
+	}
 	if b.Hints {
 		of.Secret = rand.Text()
 	}

@@ -125,9 +125,14 @@ type Prepared struct {
 	At        time.Time       `json:"at"`
 	Error     string          `json:"error,omitempty"` // the site is wrong for it: then the rest is empty
 	Recipient string          `json:"recipient,omitempty"`
-	Bundle    trust.Content   `json:"bundle,omitzero"`
-	Files     []trust.Content `json:"files,omitempty"`
-	Read      []Value         `json:"read,omitempty"`
+	// Run is the revision of the host's StateRun, Components are those of it at top level, and Prunes tells whether what it does not have is removed. Of what was signed
+	// elsewhere none of it is known.
+	Run        string          `json:"run,omitempty"`
+	Components []string        `json:"components,omitzero"`
+	Prunes     bool            `json:"prunes,omitempty"`
+	Bundle     trust.Content   `json:"bundle,omitzero"`
+	Files      []trust.Content `json:"files,omitempty"`
+	Read       []Value         `json:"read,omitempty"`
 	// Waits are outputs of other hosts that these have not given yet: until then there is nothing for the host.
 	Waits []string `json:"waits,omitempty"`
 	// Changes is how often outputs of other hosts have made something else of the host in this revision.

@@ -149,7 +149,7 @@ func (s *Service) keepResult(ctx context.Context, d *Deployment, e Enrolled, r e
 	if len(r.Waits) > 0 || r.Error != "" || r.Absent {
 		return p, nil
 	}
-	p.Files = r.Files
+	p.Files, p.Run, p.Components, p.Prunes = r.Files, r.Revision, r.Components, r.Prunes
 	for _, h := range declared {
 		if h.Name == e.Name {
 			p.Schedule = h.Windows

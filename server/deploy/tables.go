@@ -20,15 +20,6 @@ type record struct {
 	fault error        // of reading them
 }
 
-// PhaseOf tells in which phase a deployment is, and why; an empty phase: there is none of that number any more.
-func PhaseOf(r store.Reader, id int64) (Phase, string, error) {
-	d, err := load(r, id)
-	if err != nil || d == nil {
-		return "", "", err
-	}
-	return d.Phase, d.Why.Text, nil
-}
-
 // load reads a deployment; nil: there is none. The rows of its plan are read when they are needed, and only while the reader may be used.
 func load(r store.Reader, id int64) (*record, error) {
 	d := &record{Deployment: &Deployment{}, hosts: map[trust.ID][]byte{}}

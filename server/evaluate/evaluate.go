@@ -66,13 +66,16 @@ type Answer struct {
 
 // Result is what a site makes of a host.
 type Result struct {
-	Host     string       `json:"host"`
-	Error    string       `json:"error,omitempty"`    // the site is wrong for it: then there is nothing else but Read
-	Absent   bool         `json:"absent,omitempty"`   // the site does not declare it
-	Empty    bool         `json:"empty,omitempty"`    // it wants nothing of it
-	Revision string       `json:"revision,omitempty"` // of the StateRun
-	Identity trust.Digest `json:"identity,omitzero"`
-	Sealed   []byte       `json:"sealed,omitempty"` // the bundle
+	Host     string `json:"host"`
+	Error    string `json:"error,omitempty"`    // the site is wrong for it: then there is nothing else but Read
+	Absent   bool   `json:"absent,omitempty"`   // the site does not declare it
+	Empty    bool   `json:"empty,omitempty"`    // it wants nothing of it
+	Revision string `json:"revision,omitempty"` // of the StateRun
+	// Components are those of the host at top level, and Prunes tells whether what it does not have is removed.
+	Components []string     `json:"components,omitzero"`
+	Prunes     bool         `json:"prunes,omitempty"`
+	Identity   trust.Digest `json:"identity,omitzero"`
+	Sealed     []byte       `json:"sealed,omitempty"` // the bundle
 	// Outline is the StateRun without its values, as compressed JSON: see ReadOutline. Of one that is too large there is none.
 	Outline []byte          `json:"outline,omitempty"`
 	Files   []trust.Content `json:"files,omitempty"` // that it needs: they are in Question.Out

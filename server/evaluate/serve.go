@@ -159,7 +159,7 @@ func (e *evaluation) host(to Recipient, hosts []lang.Host) Result {
 		return r
 	}
 	r.Empty = len(c.Run.Invocations)+len(c.Run.Handlers) == 0
-	r.Revision = c.Run.Revision
+	r.Revision, r.Components, r.Prunes = c.Run.Revision, c.Run.Components(), c.Run.Prune
 	job, run := c.Job(), *c.Run
 	run.Given, job.Run = given, &run
 	if r.Outline, err = packOutline(c.Run); err == nil {

@@ -5,16 +5,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/tenetcm/tenet/lang/diag"
+	"github.com/tenetcm/tenet/lang/site"
 	"github.com/tenetcm/tenet/runtime/fault"
 	"github.com/tenetcm/tenet/runtime/source"
 	"github.com/tenetcm/tenet/server/access"
@@ -38,9 +40,12 @@ type Source struct {
 	Hosts   string         `json:"hosts,omitempty"`   // a selector; empty: all of the site
 	Consent deploy.Consent `json:"consent,omitempty"` // what each deployment needs
 	Poll    time.Duration  `json:"poll,omitempty"`    // 0: 5 minutes
-	Secret  string         `json:"secret,omitempty"`  // of hints; empty: none are taken
-	By      string         `json:"by"`
-	At      time.Time      `json:"at"`
+	// Windows are when it is looked at; none: always. Downtimes are when it is not, and nothing counts as failed.
+	Windows   []site.Window     `json:"windows,omitempty"`
+	Downtimes []source.Downtime `json:"downtimes,omitempty"`
+	Secret    string            `json:"secret,omitempty"` // of hints; empty: none are taken
+	By        string            `json:"by"`
+	At        time.Time         `json:"at"`
 }
 
 // Status is how a source stands.
@@ -48,8 +53,28 @@ type Status struct {
 	Source
 	State      source.State `json:"state"`
 	Deployment int64        `json:"deployment,omitempty"` // of the revision that counts; 0: there is none yet
-	Phase      source.Phase `json:"phase,omitempty"`      // of that revision
-	Reason     string       `json:"reason,omitempty"`
+	// Report is what became of that revision, over all hosts.
+	Report source.Report `json:"report"`
+	// Closed is why it is not looked at now, and Next when it is, unless somebody has it looked at earlier.
+	Closed string    `json:"closed,omitempty"`
+	Next   time.Time `json:"next,omitzero"`
+}
+
+// schedule says when the source is looked at.
+func (s *Source) schedule() source.Options {
+	o := source.Options{Poll: s.Poll, Downtimes: s.Downtimes}
+	if len(s.Windows) > 0 {
+		o.Windows = site.Schedule{s.Windows}
+	}
+	return o
+}
+
+// Deployments brings revisions of sites to hosts; a *deploy.Service.
+type Deployments interface {
+	Upload(ctx context.Context, by *access.Caller, site string, archive io.Reader, message string) (*deploy.Revision, error)
+	Create(ctx context.Context, by *access.Caller, q deploy.Request) (*deploy.Deployment, error)
+	// Outcome tells what became of a deployment; nil: there is none of that number any more.
+	Outcome(ctx context.Context, id int64) (*deploy.Outcome, error)
 }
 
 // Options are what sources need.
@@ -57,14 +82,17 @@ type Options struct {
 	Store       *store.Store
 	Dir         string // of the server, which is its own
 	Credentials string // a directory of the server's admin: HOST.token, HOST.key and known_hosts, for repositories of that host; empty: there is none
-	Deployments *deploy.Service
+	Deployments Deployments
 	Clock       func() time.Time // nil: time.Now
+	// Changed is told of each transition of a revision, once it is kept; nil: nobody is.
+	Changed func(site, name string, r source.Report)
 }
 
 // Service follows the sources of a server.
 type Service struct {
 	Options
-	poke chan struct{}
+	poke  chan struct{}
+	pokes atomic.Int64 // how often somebody has
 
 	mu        sync.Mutex
 	followers map[string]*follower
@@ -78,7 +106,12 @@ func New(o Options) *Service {
 	return &Service{Options: o, poke: make(chan struct{}, 1), followers: map[string]*follower{}}
 }
 
-const maxSigners = 1 << 20
+// Limits of what describes a source.
+const (
+	maxSigners = 1 << 20
+	maxWindows = 100
+	maxReason  = 200
+)
 
 // check says why something can be no source.
 func (s *Source) check() error {
@@ -97,6 +130,10 @@ func (s *Source) check() error {
 		return wrong("start or approve", "%q is no consent", s.Consent)
 	case s.Poll < 0 || s.Poll > 0 && s.Poll < 10*time.Second:
 		return wrong("10s or more", "a source is not asked each %v", s.Poll)
+	case len(s.Windows) > maxWindows || len(s.Downtimes) > source.MaxDowntimes:
+		return wrong("", "a source has %d windows and %d downtimes at most", maxWindows, source.MaxDowntimes)
+	case slices.ContainsFunc(s.Downtimes, func(d source.Downtime) bool { return !d.From.Before(d.To) || len(d.Reason) > maxReason }):
+		return wrong("", "a downtime is from one instant to a later one, with a reason of %d bytes at most", maxReason)
 	case len(s.Signers) > maxSigners:
 		return wrong("", "a file of signers has %d bytes at most", maxSigners)
 	}
@@ -178,14 +215,14 @@ func (s *Service) List(ctx context.Context, by *access.Caller) (out []Status, er
 			}
 			one := Status{Source: of.Source, State: of.State}
 			one.Secret = ""
-			if one.Phase, one.Reason = of.phase(); of.Revision == of.State.Held.ID {
+			schedule, now := of.schedule(), s.Clock()
+			one.Closed, _ = schedule.Closed(now)
+			one.Next = schedule.Due(of.State.Next, now)
+			if one.Report = of.report(); of.Revision == of.State.Held.ID {
 				one.Deployment = of.Deployment
 			}
-			if one.Deployment != 0 {
-				one.Phase, one.Reason, err = s.phaseOf(r, one.Deployment)
-			}
-			if err != nil {
-				return err
+			if of.ReportOf != 0 && !by.MaySiteEverywhere(access.Read, of.Site) {
+				one.Report = withoutHosts(one.Report)
 			}
 			out = append(out, one)
 		}
@@ -194,33 +231,18 @@ func (s *Service) List(ctx context.Context, by *access.Caller) (out []Status, er
 	return out, err
 }
 
-// phase is that of the revision that counts, as long as it is not deployed.
-func (r *row) phase() (source.Phase, string) {
-	switch {
-	case r.State.Held.IsZero() && r.State.Problem == nil:
-		return source.Pending, "nothing was found yet"
-	case r.State.Held.IsZero():
-		return source.Failed, r.State.Problem.Message
-	case r.Problem != "":
-		return source.Failed, r.Problem
+// Get tells how one source stands, likewise.
+func (s *Service) Get(ctx context.Context, by *access.Caller, name string) (*Status, error) {
+	list, err := s.List(ctx, by)
+	for i := range list {
+		if list[i].Name == name {
+			return &list[i], nil
+		}
 	}
-	return source.Pending, "it is about to be deployed"
-}
-
-// phaseOf tells what became of a deployment.
-func (s *Service) phaseOf(r store.Reader, id int64) (source.Phase, string, error) {
-	phase, why, err := deploy.PhaseOf(r, id)
-	switch phase {
-	case deploy.Planned:
-		return source.Pending, why, err
-	case deploy.Rolling, deploy.Paused:
-		return source.Installing, why, err
-	case deploy.Done:
-		return source.Installed, "", err
-	case "":
-		return source.Pending, "its deployment is gone", err
+	if err == nil {
+		err = notFound(name)
 	}
-	return source.Failed, strings.TrimSuffix(string(phase)+": "+why, ": "), err
+	return nil, err
 }
 
 // Look has a source looked at as soon as it may be.
@@ -273,8 +295,9 @@ func (s *Service) hint(name string) {
 	s.Poke()
 }
 
-// Poke has the service look now what is due.
+// Poke has the service look now what is due, and what became of what is deployed.
 func (s *Service) Poke() {
+	s.pokes.Add(1)
 	select {
 	case s.poke <- struct{}{}:
 	default: // it is about to

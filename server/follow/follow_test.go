@@ -2,10 +2,14 @@ package follow_test
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/tenetcm/tenet/lang/diag"
+	"github.com/tenetcm/tenet/lang/site"
+	"github.com/tenetcm/tenet/runtime/source"
 	"github.com/tenetcm/tenet/server/access"
 	"github.com/tenetcm/tenet/server/deploy"
 	"github.com/tenetcm/tenet/server/follow"
@@ -126,6 +130,9 @@ func TestMistakes(t *testing.T) {
 		"consent":      {Name: "a", Site: "s", Address: "/srv/x", Consent: "maybe"},
 		"often":        {Name: "a", Site: "s", Address: "/srv/x", Poll: 1},
 		"hosts":        {Name: "a", Site: "s", Address: "/srv/x", Hosts: "web["},
+		"downtime":     {Name: "a", Site: "s", Address: "/srv/x", Downtimes: []source.Downtime{{From: time.Unix(2, 0), To: time.Unix(1, 0)}}},
+		"downtimes":    {Name: "a", Site: "s", Address: "/srv/x", Downtimes: slices.Repeat([]source.Downtime{{From: time.Unix(1, 0), To: time.Unix(2, 0)}}, 1001)},
+		"windows":      {Name: "a", Site: "s", Address: "/srv/x", Windows: make([]site.Window, 101)},
 		"signed files": {Name: "a", Site: "s", Address: "/srv/x", Signers: "ann ssh-ed25519 AAAA"},
 	} {
 		if err := s.Add(context.Background(), root(), of, ""); err == nil || strings.Contains(err.Error(), "UNIQUE") {

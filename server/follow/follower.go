@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"github.com/tenetcm/tenet/internal/sitefiles"
 	"github.com/tenetcm/tenet/lang/diag"
@@ -30,6 +31,10 @@ type follower struct {
 	hinted  atomic.Bool
 	done    chan struct{} // closed when its turn is over
 	follows *source.Follower
+	// noted is when it was looked last what became of what is deployed, and poked how often somebody had poked by then. isAtRest: that was over.
+	noted    time.Time
+	poked    int64
+	isAtRest bool
 }
 
 // open makes what an address stands for. signers is a file, or empty.
@@ -84,7 +89,11 @@ func (f *follower) turn(ctx context.Context, failed func(error)) {
 	if f.follows != nil {
 		f.row.State = f.follows.State()
 	}
-	if before.Problem == problem && before.State == f.row.State && before.Deployment == f.row.Deployment {
+	same, err := f.note(ctx)
+	if err != nil && ctx.Err() == nil {
+		failed(fmt.Errorf("what became of the source %s: %w", f.row.Name, err))
+	}
+	if same && before.Problem == problem && before.State == f.row.State && before.Revision == f.row.Revision && before.Deployment == f.row.Deployment && before.IsKnown == f.row.IsKnown && before.ReportOf == f.row.ReportOf {
 		return
 	}
 	// What cannot be kept is found again by the next turn.
@@ -95,8 +104,14 @@ func (f *follower) turn(ctx context.Context, failed func(error)) {
 		}
 		return err
 	})
-	if err != nil && ctx.Err() == nil {
-		failed(fmt.Errorf("the source %s: %w", f.row.Name, err))
+	if err != nil {
+		if ctx.Err() == nil {
+			failed(fmt.Errorf("the source %s: %w", f.row.Name, err))
+		}
+		return
+	}
+	if !same && f.service.Changed != nil {
+		f.service.Changed(f.row.Site, f.row.Name, f.row.Report)
 	}
 }
 
@@ -112,11 +127,15 @@ func (f *follower) look(ctx context.Context) error {
 	if _, err := f.follows.Turn(ctx); err != nil {
 		return err
 	}
-	held := f.follows.State().Held
-	if held.IsZero() || f.row.Revision == held.ID {
+	state := f.follows.State()
+	switch held := state.Held; {
+	case held.IsZero(), f.row.Revision == held.ID:
+		return nil
+	case f.row.Deployment != 0 && state.Digest != "" && state.Digest == f.row.Digest: // nothing in it has changed
+		f.row.Revision = held.ID
 		return nil
 	}
-	return f.deploy(ctx, held)
+	return f.deploy(ctx, state.Held)
 }
 
 // begin takes the follower up where it was.
@@ -135,7 +154,7 @@ func (f *follower) begin() error {
 	if err != nil {
 		return err
 	}
-	f.follows, err = source.Open(source.Config{Source: from, Dir: filepath.Join(f.dir, "followed"), Options: source.Options{Poll: f.row.Poll}, Now: f.service.Clock,
+	f.follows, err = source.Open(source.Config{Source: from, Dir: filepath.Join(f.dir, "followed"), Options: f.row.schedule(), Now: f.service.Clock,
 		Check: func(ctx context.Context, dir string) error {
 			_, err := f.upload(ctx, dir, "")
 			return err
@@ -185,6 +204,6 @@ func (f *follower) deploy(ctx context.Context, held source.Revision) error {
 	if err != nil {
 		return err
 	}
-	f.row.Revision, f.row.Deployment = held.ID, d.ID
+	f.row.Revision, f.row.Digest, f.row.Deployment = held.ID, f.follows.State().Digest, d.ID
 	return nil
 }

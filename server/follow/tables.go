@@ -25,8 +25,16 @@ type row struct {
 	// Revision is the one of the source that was deployed last, and Deployment by which.
 	Revision   string `json:"revision,omitempty"`
 	Deployment int64  `json:"deployment,omitempty"`
+	// Digest is that of its files.
+	Digest string `json:"digest,omitempty"`
 	// Problem is why the revision that counts is not deployed.
 	Problem string `json:"problem,omitempty"`
+	// Report is what became of the revision that counts, and IsKnown tells whether its components are those of the deployment. Former are those of the one before it.
+	Report  source.Report `json:"report,omitzero"`
+	IsKnown bool          `json:"is_known,omitempty"`
+	// ReportOf is the deployment that it is about.
+	ReportOf int64    `json:"report_of,omitempty"`
+	Former   []string `json:"former,omitempty"`
 }
 
 func rows(r store.Reader) (out []*row, err error) {
