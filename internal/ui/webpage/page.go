@@ -5,7 +5,7 @@ package webpage
 
 import (
 	"crypto/sha256"
-	_ "embed" // the template and the script
+	_ "embed" // the template, the style and the script
 	"encoding/base64"
 	"fmt"
 	"html/template"
@@ -14,12 +14,18 @@ import (
 	"time"
 
 	"github.com/tenetcm/tenet/internal/ui"
+	"github.com/tenetcm/tenet/internal/ui/drawing"
 	"github.com/tenetcm/tenet/internal/ui/grouping"
+	"github.com/tenetcm/tenet/internal/ui/look"
+	"github.com/tenetcm/tenet/internal/ui/rows"
 	"github.com/tenetcm/tenet/states"
 )
 
 //go:embed page.html
 var source string
+
+//go:embed page.css
+var style string
 
 //go:embed page.js
 var script string
@@ -46,37 +52,24 @@ type Host struct {
 
 // view is the page as the template wants it.
 type view struct {
+	*rows.View
 	Title, Sum   string
+	Style        template.CSS
 	Script       template.JS
 	ScriptDigest string // for the policy: no other script runs
 	About        []pair
-	Graph        drawing
-	Past         []note // what earlier runs have left
-	Confirms     []note // blocks that are to be confirmed
-	Orphans      []note // what is no longer declared
-	Groups       []group
-	Others       []row // what stays, or is skipped
-	Hosts        []hostView
-	HostSets     []hostSet
-	Acts         int // rows of Groups
+	Graph        drawing.Drawing
 }
 
 type pair struct{ Name, Value string }
 
-// note is a line about what is no part.
-type note struct{ Text, On string }
-
-// group is what would be done by one state.
-type group struct {
-	Title string
-	Rows  []row
-}
-
 // Write writes a page. All that comes from hosts and sites is text in it, whatever it holds.
 func Write(w io.Writer, p Page) error {
-	parsed, err := template.New("page").Parse(source)
-	if err != nil {
-		return err
+	parsed := template.New("page")
+	for _, text := range []string{rows.Templates, drawing.Templates, source} {
+		if _, err := parsed.Parse(text); err != nil {
+			return err
+		}
 	}
 	v, err := viewOf(p)
 	if err != nil {
@@ -90,33 +83,43 @@ func viewOf(p Page) (*view, error) {
 	if len(p.Hosts) > 1 {
 		name = fmt.Sprint(len(p.Hosts), " hosts")
 	}
+	script := script + drawing.Script
 	digest := sha256.Sum256([]byte(script))
 	v := &view{
-		Title: clean("Plan of " + p.Site + " for " + name), Script: template.JS(script), ScriptDigest: base64.StdEncoding.EncodeToString(digest[:]),
+		Title: rows.Clean("Plan of " + p.Site + " for " + name), Style: template.CSS(look.CSS + style), Script: template.JS(script), ScriptDigest: base64.StdEncoding.EncodeToString(digest[:]),
 		About: []pair{
-			{"Site", clean(p.Site)}, {"Host", clean(name)}, {"Made", p.Created.UTC().Format("2006-01-02 15:04:05 UTC")},
-			{"By", clean("tenet " + p.Program)}, {"Revision", clean(p.Revision)},
+			{"Site", rows.Clean(p.Site)}, {"Host", rows.Clean(name)}, {"Made", p.Created.UTC().Format("2006-01-02 15:04:05 UTC")},
+			{"By", rows.Clean("tenet " + p.Program)}, {"Revision", rows.Clean(p.Revision)},
 		},
 	}
-	plans, sums := make([][]states.Event, len(p.Hosts)), make([]ui.PlanRows, len(p.Hosts))
+	plans, sums, names := make([][]states.Event, len(p.Hosts)), make([]ui.PlanRows, len(p.Hosts)), make([]string, len(p.Hosts))
 	for i := range p.Hosts {
 		h := &p.Hosts[i]
-		plans[i], sums[i] = withoutIDs(h.Rows, len(p.Hosts) > 1), ui.PlanRows{Handlers: h.Handlers, Rows: h.Rows}
+		plans[i], sums[i], names[i] = withoutIDs(h.Rows, len(p.Hosts) > 1), ui.PlanRows{Handlers: h.Handlers, Rows: h.Rows}, h.Name
 	}
 	v.Sum = ui.Sum(sums...)
-	rows, err := grouping.Group(plans)
+	grouped, err := grouping.Group(plans)
 	if err != nil {
 		return nil, err
 	}
-	b := &builder{view: v, hosts: p.Hosts, sets: map[string]int{}, states: map[string]int{}, marks: map[string]mark{}}
-	b.add(rows)
-	if len(p.Hosts) > 1 {
-		b.addHosts(sums)
+	v.View = rows.Of(names, grouped)
+	for i := range v.Hosts {
+		describe(&v.Hosts[i], &p.Hosts[i], sums[i])
 	}
 	if p.Runs != nil {
-		v.Graph = draw(p.Runs, b.marks)
+		v.Graph = drawing.Draw(p.Runs, v.Marks)
 	}
 	return v, nil
+}
+
+// describe says what would be done on a host, or why nobody knows.
+func describe(v *rows.Host, h *Host, sum ui.PlanRows) {
+	if v.Sum = rows.Clean(ui.Sum(sum)); h.Problem != nil {
+		v.Class, v.Sum = "failed", rows.Clean(h.Status)
+		v.Problem, v.Hint = rows.Clean(h.Problem.Message), rows.Clean(h.Problem.Hint)
+	} else if h.Status != "" && h.Status != "done" {
+		v.Class = "failed"
+	}
 }
 
 // withoutIDs gives rows without what differs from host to host, and is not shown.

@@ -4,7 +4,7 @@
   // at a time. It holds no sign that XML would take for one of its own.
   function all(selector, below) { return Array.prototype.slice.call((below || document).querySelectorAll(selector)); }
   function by(id) { return document.getElementById(id); }
-  var rows = all(".row"), groups = all(".group"), hosts = all(".host"), sets = {}, texts = [], links = [], shownView = "state";
+  var rows = all("#by-state .row"), groups = all("#by-state .group"), hosts = all(".host"), sets = {}, texts = [], links = [], shownView = "state";
   var find = by("find"), kind = by("kind"), on = by("on"), count = by("count");
   var groupOf = rows.map(function (r) { return groups.indexOf(r.closest(".group")); });
   var titles = groups.map(function (g) { return g.querySelector(".n"); });
@@ -93,7 +93,7 @@
 
   var timer;
   function soon() { clearTimeout(timer); timer = setTimeout(filter, 60); }
-  function fold(open) { all("details.row, details.group, details.host").forEach(function (d) { d.open = open; }); }
+  function fold(open) { all("#by-state details.row, .group, .host").forEach(function (d) { d.open = open; }); }
   function show(view) {
     shownView = view;
     ["state", "host"].forEach(function (v) {

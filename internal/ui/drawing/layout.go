@@ -1,4 +1,4 @@
-package webpage
+package drawing
 
 import (
 	"cmp"

@@ -1,4 +1,6 @@
-package webpage
+// Package drawing draws the graph of what hosts are to do, for pages: those of a server and those that
+// are one file. Who cannot see it has the same as a list.
+package drawing
 
 import (
 	"fmt"
@@ -6,46 +8,69 @@ import (
 	"strings"
 
 	"github.com/tenetcm/tenet/graph"
+	"github.com/tenetcm/tenet/internal/ui/rows"
 	"github.com/tenetcm/tenet/states"
 )
 
 // maxBoxes is how many boxes a drawing has at most: more are no help.
 const maxBoxes = 250
 
-// drawing is the graph of a run, as SVG wants it.
-type drawing struct {
+// Drawing is the graph of a run, as SVG wants it.
+type Drawing struct {
 	Note          string // what is not shown, and why
+	Nodes         []Node // all of them, as a list
+	NodesNote     string // what the list leaves out
 	Width, Height string
-	Boxes         []drawnBox
-	Links         []drawnLink
+	Boxes         []Box
+	Links         []Link
 }
 
-type drawnBox struct {
+// Box is an invocation, a block or a join.
+type Box struct {
 	Class               string
 	Label, Title        string
 	X, Y, Width, Height string
 	TextX, TextY        string
-	Anchor              string // of its first row; empty: it has none
+	Node                string // the anchor of its node in the list; empty: it stands for several, or is not there
 }
 
-type drawnLink struct{ Class, Path, Title string }
+// Link is an arrow from one box to another.
+type Link struct {
+	Class, Path, Title string
+	From, To           string // the nodes at its ends, as Box has them
+}
 
 // node is a box before it is drawn.
 type node struct {
 	address string
 	label   string
-	class   string
+	class   string // of the box
 	title   string
-	anchor  string
+	word    string // what it would do, or has come to, with its class and sign
+	state   string
+	sign    string
+	anchor  string // of its first row
+	listed  string // its anchor in the list
 	acts    bool
 	join    bool
 }
 
-// draw draws the graph of runs, which are those of the hosts of one site: what is in several of
+// Draw draws the graph of runs, which are those of the hosts of one site: what is in several of
 // them is drawn once. All of it is drawn where it is small, else what acts, else groups of that,
 // else nothing.
-func draw(runs iter.Seq[*states.StateRun], marks map[string]mark) drawing {
+func Draw(runs iter.Seq[*states.StateRun], marks map[string]rows.Mark) Drawing {
 	nodes, arrows := union(runs, marks)
+	list, left := listNodes(nodes, arrows)
+	for i := range list {
+		nodes[i].listed = list[i].Node
+	}
+	d := drawSome(nodes, arrows)
+	d.Nodes, d.NodesNote = list, noteOf(left)
+	return d
+}
+
+// drawSome draws as much of a graph as can be seen.
+func drawSome(nodes []node, arrows []graph.Arrow) Drawing {
 	note := ""
 	if len(nodes) > maxBoxes {
 		note = fmt.Sprintf("The graph has %d nodes. Only what would act is drawn.", len(nodes))
@@ -56,22 +81,14 @@ func draw(runs iter.Seq[*states.StateRun], marks map[string]mark) drawing {
 			nodes, arrows = groups(nodes, arrows)
 		}
 		if len(nodes) > maxBoxes {
-			return drawing{Note: fmt.Sprintf("The graph has %d nodes, too many for a drawing. tenet graph prints it.", all)}
+			return Drawing{Note: fmt.Sprintf("The graph has %d nodes, too many for a drawing. tenet graph prints it.", all)}
 		}
 	}
 	return place(nodes, directArrows(nodes, arrows), note)
 }
 
-// mark is how an invocation is shown: by what its parts would do.
-type mark struct {
-	class  string
-	acts   bool
-	anchor string
-	label  string
-}
-
 // union gives the nodes and the arrows of all runs, each once.
-func union(runs iter.Seq[*states.StateRun], marks map[string]mark) ([]node, []graph.Arrow) {
+func union(runs iter.Seq[*states.StateRun], marks map[string]rows.Mark) ([]node, []graph.Arrow) {
 	var nodes []node
 	var arrows []graph.Arrow
 	known, drawn := map[string]bool{}, map[graph.Arrow]bool{}
@@ -92,22 +109,22 @@ func union(runs iter.Seq[*states.StateRun], marks map[string]mark) ([]node, []gr
 	return nodes, arrows
 }
 
-func nodesOf(run *states.StateRun, marks map[string]mark) []node {
+func nodesOf(run *states.StateRun, marks map[string]rows.Mark) []node {
 	var nodes []node
 	for i := range run.Invocations {
 		inv := &run.Invocations[i]
 		m := marks[inv.Address]
-		class := m.class
+		class := m.Class
 		if inv.Handler {
 			class += " handler"
 		}
-		nodes = append(nodes, node{address: inv.Address, label: inv.Address, class: class, acts: m.acts, anchor: m.anchor, title: inv.Address + ": " + m.label})
+		nodes = append(nodes, node{address: inv.Address, label: inv.Address, class: class, acts: m.Acts, anchor: m.Anchor, title: inv.Address + ": " + m.Label, word: m.Label, state: m.Class, sign: m.Sign})
 	}
 	for _, b := range run.Blocks {
-		nodes = append(nodes, node{address: b.Address, label: b.Address, class: "block", title: b.Address})
+		nodes = append(nodes, node{address: b.Address, label: b.Address, class: "block", title: b.Address, word: "block"})
 	}
 	for _, j := range run.Joins {
-		nodes = append(nodes, node{address: j.Address, class: "join", join: true, title: "all of these have ended"})
+		nodes = append(nodes, node{address: j.Address, class: "join", join: true, title: "all of these have ended", word: "all that comes before it has ended"})
 	}
 	return nodes
 }
@@ -174,7 +191,7 @@ func groups(nodes []node, arrows []graph.Arrow) ([]node, []graph.Arrow) {
 			continue
 		}
 		index[base] = len(out)
-		n.address = base
+		n.address, n.listed = base, ""
 		out = append(out, n)
 	}
 	for i := range out {
@@ -225,13 +242,13 @@ func groupOf(address string) string {
 }
 
 // place lays out and measures a drawing.
-func place(nodes []node, arrows []graph.Arrow, note string) drawing {
+func place(nodes []node, arrows []graph.Arrow, note string) Drawing {
 	index := make(map[string]int, len(nodes))
 	boxes := make([]box, len(nodes))
 	labels := make([]string, len(nodes))
 	for i, n := range nodes {
 		index[n.address] = i
-		if labels[i] = shorten(clean(n.label)); n.join {
+		if labels[i] = shorten(rows.Clean(n.label)); n.join {
 			boxes[i] = box{width: 8, height: 8}
 			continue
 		}
@@ -249,15 +266,15 @@ func place(nodes []node, arrows []graph.Arrow, note string) drawing {
 		}
 	}
 	width, height := placeLayers(boxes, links)
-	d := drawing{Note: note, Width: pixels(width + 2*margin), Height: pixels(height + 2*margin)}
+	d := Drawing{Note: note, Width: pixels(width + 2*margin), Height: pixels(height + 2*margin)}
 	for i, b := range boxes {
-		d.Boxes = append(d.Boxes, drawnBox{Class: nodes[i].class, Label: labels[i], Title: clean(nodes[i].title), Anchor: nodes[i].anchor,
+		d.Boxes = append(d.Boxes, Box{Class: nodes[i].class, Label: labels[i], Title: rows.Clean(nodes[i].title), Node: nodes[i].listed,
 			X: pixels(margin + b.x - b.width/2), Y: pixels(margin + b.y - b.height/2), Width: pixels(b.width), Height: pixels(b.height),
 			TextX: pixels(margin + b.x), TextY: pixels(margin + b.y + 4)})
 	}
 	for i, k := range links {
-		d.Links = append(d.Links, drawnLink{Class: shown[i].Kind, Path: path(k.path),
-			Title: clean(shown[i].From + " → " + shown[i].To + " (" + word(shown[i].Kind) + ")")})
+		d.Links = append(d.Links, Link{Class: shown[i].Kind, Path: path(k.path),
+			Title: rows.Clean(shown[i].From + " → " + shown[i].To + " (" + word(shown[i].Kind) + ")"), From: nodes[k.from].listed, To: nodes[k.to].listed})
 	}
 	return d
 }
