@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"path"
 
+	"github.com/tenetcm/tenet/internal/ui/drawing"
 	"github.com/tenetcm/tenet/internal/ui/look"
 )
 
@@ -34,6 +35,7 @@ func loadAssets() (*assets, error) {
 		a.add(e.Name(), content)
 	}
 	a.add("look.css", []byte(look.CSS))
+	a.add("graph.js", []byte(drawing.Script))
 	return a, nil
 }
 

@@ -5,6 +5,9 @@ import (
 	"html/template"
 	"path"
 	"strings"
+
+	"github.com/tenetcm/tenet/internal/ui/drawing"
+	"github.com/tenetcm/tenet/internal/ui/rows"
 )
 
 //go:embed templates
@@ -17,6 +20,11 @@ func (p *Pages) loadTemplates() (map[string]*template.Template, error) {
 		return nil, err
 	}
 	shared := template.New("").Funcs(p.functions())
+	for _, text := range []string{rows.Templates, drawing.Templates} { // those of plans, runs and graphs
+		if shared, err = shared.Parse(text); err != nil {
+			return nil, err
+		}
+	}
 	for _, e := range entries {
 		if !isShared(e.Name()) {
 			continue

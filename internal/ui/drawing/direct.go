@@ -3,17 +3,17 @@ package drawing
 import (
 	"slices"
 
-	"github.com/tenetcm/tenet/graph"
+	"github.com/tenetcm/tenet/states"
 )
 
 // directArrows leaves out the arrows of order that other ones imply: if a comes before b, and b
 // before c, nobody needs to see that a comes before c. A requirement is implied by requirements
 // alone. Notifications and members stay, and so does whatever goes in a circle.
-func directArrows(nodes []node, arrows []graph.Arrow) []graph.Arrow {
-	isOrder := func(a graph.Arrow) bool { return a.Kind == "requires" || a.Kind == "after" }
+func directArrows(nodes []node, arrows []states.OutlineArrow) []states.OutlineArrow {
+	isOrder := func(a states.OutlineArrow) bool { return a.Kind == "requires" || a.Kind == "after" }
 	all := reachOf(nodes, arrows, isOrder)
-	required := reachOf(nodes, arrows, func(a graph.Arrow) bool { return a.Kind == "requires" })
-	return slices.DeleteFunc(slices.Clone(arrows), func(a graph.Arrow) bool {
+	required := reachOf(nodes, arrows, func(a states.OutlineArrow) bool { return a.Kind == "requires" })
+	return slices.DeleteFunc(slices.Clone(arrows), func(a states.OutlineArrow) bool {
 		switch {
 		case !isOrder(a):
 			return false
@@ -31,7 +31,7 @@ type reach struct {
 	from  [][]bool
 }
 
-func reachOf(nodes []node, arrows []graph.Arrow, counts func(graph.Arrow) bool) *reach {
+func reachOf(nodes []node, arrows []states.OutlineArrow, counts func(states.OutlineArrow) bool) *reach {
 	r := &reach{index: map[string]int{}, next: make([][]int, len(nodes)), from: make([][]bool, len(nodes))}
 	for i, n := range nodes {
 		r.index[n.address] = i
@@ -60,7 +60,7 @@ func reachOf(nodes []node, arrows []graph.Arrow, counts func(graph.Arrow) bool) 
 }
 
 // isImplied reports whether there is another way than the arrow from its beginning to its end.
-func (r *reach) isImplied(a graph.Arrow) bool {
+func (r *reach) isImplied(a states.OutlineArrow) bool {
 	from, ok := r.index[a.From]
 	to, also := r.index[a.To]
 	if !ok || !also {

@@ -7,7 +7,6 @@ import (
 	"iter"
 	"strings"
 
-	"github.com/tenetcm/tenet/graph"
 	"github.com/tenetcm/tenet/internal/ui/rows"
 	"github.com/tenetcm/tenet/states"
 )
@@ -58,7 +57,7 @@ type node struct {
 // Draw draws the graph of runs, which are those of the hosts of one site: what is in several of
 // them is drawn once. All of it is drawn where it is small, else what acts, else groups of that,
 // else nothing.
-func Draw(runs iter.Seq[*states.StateRun], marks map[string]rows.Mark) Drawing {
+func Draw(runs iter.Seq[*states.Outline], marks map[string]rows.Mark) Drawing {
 	nodes, arrows := union(runs, marks)
 	list, left := listNodes(nodes, arrows)
 	for i := range list {
@@ -70,7 +69,7 @@ func Draw(runs iter.Seq[*states.StateRun], marks map[string]rows.Mark) Drawing {
 }
 
 // drawSome draws as much of a graph as can be seen.
-func drawSome(nodes []node, arrows []graph.Arrow) Drawing {
+func drawSome(nodes []node, arrows []states.OutlineArrow) Drawing {
 	note := ""
 	if len(nodes) > maxBoxes {
 		note = fmt.Sprintf("The graph has %d nodes. Only what would act is drawn.", len(nodes))
@@ -88,10 +87,10 @@ func drawSome(nodes []node, arrows []graph.Arrow) Drawing {
 }
 
 // union gives the nodes and the arrows of all runs, each once.
-func union(runs iter.Seq[*states.StateRun], marks map[string]rows.Mark) ([]node, []graph.Arrow) {
+func union(runs iter.Seq[*states.Outline], marks map[string]rows.Mark) ([]node, []states.OutlineArrow) {
 	var nodes []node
-	var arrows []graph.Arrow
-	known, drawn := map[string]bool{}, map[graph.Arrow]bool{}
+	var arrows []states.OutlineArrow
+	known, drawn := map[string]bool{}, map[states.OutlineArrow]bool{}
 	for run := range runs {
 		for _, n := range nodesOf(run, marks) {
 			if !known[n.address] {
@@ -99,7 +98,7 @@ func union(runs iter.Seq[*states.StateRun], marks map[string]rows.Mark) ([]node,
 				nodes = append(nodes, n)
 			}
 		}
-		for _, a := range graph.Arrows(run) {
+		for _, a := range run.Arrows {
 			if !drawn[a] {
 				drawn[a] = true
 				arrows = append(arrows, a)
@@ -109,29 +108,31 @@ func union(runs iter.Seq[*states.StateRun], marks map[string]rows.Mark) ([]node,
 	return nodes, arrows
 }
 
-func nodesOf(run *states.StateRun, marks map[string]rows.Mark) []node {
-	var nodes []node
-	for i := range run.Invocations {
-		inv := &run.Invocations[i]
-		m := marks[inv.Address]
-		class := m.Class
-		if inv.Handler {
-			class += " handler"
+// nodesOf gives the nodes of a run. Handlers that nothing invokes are none.
+func nodesOf(run *states.Outline, marks map[string]rows.Mark) []node {
+	nodes := make([]node, 0, len(run.Nodes))
+	for i := range run.Nodes {
+		switch o := &run.Nodes[i]; o.Kind {
+		case states.OutlineIdle:
+		case states.OutlineBlock:
+			nodes = append(nodes, node{address: o.Address, label: o.Address, class: "block", title: o.Address, word: "block"})
+		case states.OutlineJoin:
+			nodes = append(nodes, node{address: o.Address, class: "join", join: true, title: "all of these have ended", word: "all that comes before it has ended"})
+		default:
+			m := marks[o.Address]
+			class := m.Class
+			if o.Kind == states.OutlineHandler {
+				class += " handler"
+			}
+			nodes = append(nodes, node{address: o.Address, label: o.Address, class: class, acts: m.Acts, anchor: m.Anchor, title: o.Address + ": " + m.Label, word: m.Label, state: m.Class, sign: m.Sign})
 		}
-		nodes = append(nodes, node{address: inv.Address, label: inv.Address, class: class, acts: m.Acts, anchor: m.Anchor, title: inv.Address + ": " + m.Label, word: m.Label, state: m.Class, sign: m.Sign})
-	}
-	for _, b := range run.Blocks {
-		nodes = append(nodes, node{address: b.Address, label: b.Address, class: "block", title: b.Address, word: "block"})
-	}
-	for _, j := range run.Joins {
-		nodes = append(nodes, node{address: j.Address, class: "join", join: true, title: "all of these have ended", word: "all that comes before it has ended"})
 	}
 	return nodes
 }
 
 // onlyActs leaves out what would do nothing. A link stands for every way from
 // one to the other by what is left out.
-func onlyActs(nodes []node, arrows []graph.Arrow) ([]node, []graph.Arrow) {
+func onlyActs(nodes []node, arrows []states.OutlineArrow) ([]node, []states.OutlineArrow) {
 	acts := map[string]bool{}
 	var kept []node
 	for _, n := range nodes {
@@ -140,11 +141,11 @@ func onlyActs(nodes []node, arrows []graph.Arrow) ([]node, []graph.Arrow) {
 			kept = append(kept, n)
 		}
 	}
-	next := map[string][]graph.Arrow{}
+	next := map[string][]states.OutlineArrow{}
 	for _, a := range arrows {
 		next[a.From] = append(next[a.From], a)
 	}
-	var out []graph.Arrow
+	var out []states.OutlineArrow
 	budget := 2_000_000 // steps; beyond it, links are missing rather than time
 	for _, n := range kept {
 		seen := map[string]bool{}
@@ -163,7 +164,7 @@ func onlyActs(nodes []node, arrows []graph.Arrow) ([]node, []graph.Arrow) {
 					if at == n.address {
 						kind = a.Kind
 					}
-					out = append(out, graph.Arrow{From: n.address, To: a.To, Kind: kind})
+					out = append(out, states.OutlineArrow{From: n.address, To: a.To, Kind: kind})
 					continue
 				}
 				queue = append(queue, a.To)
@@ -175,7 +176,7 @@ func onlyActs(nodes []node, arrows []graph.Arrow) ([]node, []graph.Arrow) {
 
 // groups puts the instances of one declaration, the parts of one type at top
 // level, and the waves of one handler into one box.
-func groups(nodes []node, arrows []graph.Arrow) ([]node, []graph.Arrow) {
+func groups(nodes []node, arrows []states.OutlineArrow) ([]node, []states.OutlineArrow) {
 	index := map[string]int{}
 	group := map[string]string{}
 	count := map[string]int{}
@@ -201,8 +202,8 @@ func groups(nodes []node, arrows []graph.Arrow) ([]node, []graph.Arrow) {
 		}
 		out[i].title = out[i].label
 	}
-	seen := map[graph.Arrow]bool{}
-	var links []graph.Arrow
+	seen := map[states.OutlineArrow]bool{}
+	var links []states.OutlineArrow
 	for _, a := range arrows {
 		a.From, a.To = group[a.From], group[a.To]
 		if a.From != a.To && !seen[a] {
@@ -242,7 +243,7 @@ func groupOf(address string) string {
 }
 
 // place lays out and measures a drawing.
-func place(nodes []node, arrows []graph.Arrow, note string) Drawing {
+func place(nodes []node, arrows []states.OutlineArrow, note string) Drawing {
 	index := make(map[string]int, len(nodes))
 	boxes := make([]box, len(nodes))
 	labels := make([]string, len(nodes))
@@ -255,7 +256,7 @@ func place(nodes []node, arrows []graph.Arrow, note string) Drawing {
 		boxes[i] = box{width: 16 + 7.3*float64(len([]rune(labels[i]))), height: 24}
 	}
 	var links []link
-	var shown []graph.Arrow
+	var shown []states.OutlineArrow
 	seen := map[[2]int]bool{}
 	for _, a := range arrows {
 		from, ok := index[a.From]

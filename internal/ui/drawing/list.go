@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/tenetcm/tenet/graph"
 	"github.com/tenetcm/tenet/internal/ui/rows"
+	"github.com/tenetcm/tenet/states"
 )
 
 // Templates are the templates of drawings: graph shows a Drawing, and graph-nodes the list of its
@@ -48,7 +48,7 @@ type Relation struct {
 type Way struct{ Node, Address string }
 
 // listNodes lists the nodes of a graph with what each hangs on, and tells how many are left out.
-func listNodes(nodes []node, arrows []graph.Arrow) (list []Node, left int) {
+func listNodes(nodes []node, arrows []states.OutlineArrow) (list []Node, left int) {
 	if len(nodes) > maxNodes {
 		nodes, left = nodes[:maxNodes], len(nodes)-maxNodes
 	}
@@ -93,7 +93,7 @@ func (n *Node) relate(title string, to *Node) {
 }
 
 // addBlocking says of each node that is blocked what has failed before it, however far.
-func addBlocking(list []Node, nodes []node, arrows []graph.Arrow, index map[string]int) {
+func addBlocking(list []Node, nodes []node, arrows []states.OutlineArrow, index map[string]int) {
 	before := map[string][]string{}
 	for _, a := range arrows {
 		before[a.To] = append(before[a.To], a.From) // a block fails with what is in it

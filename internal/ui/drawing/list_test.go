@@ -2,7 +2,6 @@ package drawing
 
 import (
 	"fmt"
-	"iter"
 	"slices"
 	"strings"
 	"testing"
@@ -24,12 +23,12 @@ func relations(n *Node) string {
 
 // The list says of each node what it hangs on, and of one that is blocked what has failed before it.
 func TestNodes(t *testing.T) {
-	run := &states.StateRun{
-		Invocations: []states.Invocation{{Address: "a"}, {Address: "b", Requires: []string{"a"}}, {Address: "c", Requires: []string{"b"}},
-			{Address: "h", Handler: true, NotifiedBy: []states.Notification{{Address: "a", On: states.OnChange}}, After: []string{"c"}}},
-		Blocks: []states.Block{{Address: "block.x", Members: []string{"b"}}},
+	run := &states.Outline{
+		Nodes: []states.OutlineNode{{Address: "a"}, {Address: "b"}, {Address: "c"}, {Address: "h", Kind: states.OutlineHandler}, {Address: "block.x", Kind: states.OutlineBlock}},
+		Arrows: []states.OutlineArrow{{From: "a", To: "b", Kind: "requires"}, {From: "b", To: "c", Kind: "requires"}, {From: "a", To: "h", Kind: "notifies"},
+			{From: "c", To: "h", Kind: "after"}, {From: "b", To: "block.x", Kind: "member"}},
 	}
-	d := Draw(slices.Values([]*states.StateRun{run}), map[string]rows.Mark{"a": {Label: "failed", Class: "failed"}, "c": {Label: "blocked"}})
+	d := Draw(slices.Values([]*states.Outline{run}), map[string]rows.Mark{"a": {Label: "failed", Class: "failed"}, "c": {Label: "blocked"}})
 	for i, want := range []string{
 		"Is required by b, Notifies h", "Requires a, Is required by c, Is in block.x", "Requires b, Comes before h, Is blocked by a",
 		"Is notified by a, Comes after c", "Has b",
@@ -45,11 +44,13 @@ func TestNodes(t *testing.T) {
 
 // A list has an end, and says so.
 func TestManyNodes(t *testing.T) {
-	run := &states.StateRun{Invocations: []states.Invocation{{Address: "first"}}}
+	run := &states.Outline{Nodes: []states.OutlineNode{{Address: "first"}}}
 	for i := range 3000 {
-		run.Invocations = append(run.Invocations, states.Invocation{Address: fmt.Sprint("a", i), Requires: []string{"first"}})
+		address := fmt.Sprint("a", i)
+		run.Nodes = append(run.Nodes, states.OutlineNode{Address: address})
+		run.Arrows = append(run.Arrows, states.OutlineArrow{From: "first", To: address, Kind: "requires"})
 	}
-	d := Draw(iter.Seq[*states.StateRun](slices.Values([]*states.StateRun{run})), nil)
+	d := Draw(slices.Values([]*states.Outline{run}), nil)
 	first := d.Nodes[0].Relations[0]
 	if len(d.Nodes) != maxNodes || d.NodesNote != "1001 more nodes are not listed." || len(first.Ways) != maxWays || first.More != maxNodes-1-maxWays {
 		t.Errorf("%d nodes, %q, %d ways and %d more", len(d.Nodes), d.NodesNote, len(first.Ways), first.More)

@@ -13,6 +13,7 @@ import (
 	"iter"
 	"time"
 
+	"github.com/tenetcm/tenet/graph"
 	"github.com/tenetcm/tenet/internal/ui"
 	"github.com/tenetcm/tenet/internal/ui/drawing"
 	"github.com/tenetcm/tenet/internal/ui/grouping"
@@ -107,9 +108,20 @@ func viewOf(p Page) (*view, error) {
 		describe(&v.Hosts[i], &p.Hosts[i], sums[i])
 	}
 	if p.Runs != nil {
-		v.Graph = drawing.Draw(p.Runs, v.Marks)
+		v.Graph = drawing.Draw(outlines(p.Runs), v.Marks)
 	}
 	return v, nil
+}
+
+// outlines gives runs as they are drawn.
+func outlines(runs iter.Seq[*states.StateRun]) iter.Seq[*states.Outline] {
+	return func(yield func(*states.Outline) bool) {
+		for run := range runs {
+			if !yield(graph.Outline(run)) {
+				return
+			}
+		}
+	}
 }
 
 // describe says what would be done on a host, or why nobody knows.

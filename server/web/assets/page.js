@@ -4,6 +4,7 @@ import { startKeys } from "./keys.js";
 import { startDialogs } from "./dialog.js";
 import { startSelection } from "./select.js";
 import { startTimes } from "./times.js";
+import "./graph.js";
 
 document.documentElement.classList.add("scripted");
 startDialogs();
