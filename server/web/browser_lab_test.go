@@ -20,6 +20,12 @@ import (
 
 // demoTab is a tab that is logged in to a demo.
 func demoTab(t *testing.T) (context.Context, *webtest.Server) {
+	tab, s, _ := demoBrowser(t)
+	return tab, s
+}
+
+// demoBrowser is a browser with one tab that is logged in to a demo.
+func demoBrowser(t *testing.T) (context.Context, *webtest.Server, *webtest.Browser) {
 	t.Helper()
 	s := webtest.Run(t, webtest.Build(t), "--demo", "20")
 	b, err := webtest.Start(context.Background())
@@ -33,7 +39,7 @@ func demoTab(t *testing.T) (context.Context, *webtest.Server) {
 	}
 	t.Cleanup(done)
 	do(t, tab, webtest.LogIn(s.URL, "admin", s.Password))
-	return tab, s
+	return tab, s, b
 }
 
 func do(t *testing.T, tab context.Context, steps ...webtest.Step) {

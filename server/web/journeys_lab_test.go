@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
@@ -83,4 +84,52 @@ func TestLostConnection(t *testing.T) {
 	defer close()
 	do(t, other, chromedp.Navigate(s.URL+"/enrolment/tokens/new"), chromedp.SendKeys(`input[name=note]`, "for the east"), chromedp.Click(`main button[type=submit]`), chromedp.WaitReady(`.warning`))
 	until(t, tab, `document.getElementById("main").textContent.includes("for the east")`)
+}
+
+// TestManyTabs opens more tabs than a browser has connections for HTTP/1.1: all are renewed by one stream of events.
+func TestManyTabs(t *testing.T) {
+	tab, s, b := demoBrowser(t)
+	for range 8 {
+		one, done, err := b.Tab(2 * time.Minute)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(done)
+		do(t, one, chromedp.Navigate(s.URL+"/hosts"), chromedp.WaitReady("[data-row]"))
+	}
+	do(t, tab, chromedp.Navigate(s.URL+"/hosts"), chromedp.WaitReady("[data-row]"))
+	tag := `document.getElementById("main").dataset.tag`
+	before, err := chromedp.Run(tab, chromedp.Evaluate[string](tag))
+	if err != nil {
+		t.Fatal(err)
+	}
+	until(t, tab, tag+` !== '`+before+`'`) // something goes on in a demo at any time
+}
+
+// TestWithoutScript reads, filters and acts in a browser that runs no script.
+func TestWithoutScript(t *testing.T) {
+	s := webtest.Run(t, webtest.Build(t), "--demo", "20")
+	b, err := webtest.Start(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	tab, done, err := b.Tab(3 * time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer done()
+	do(t, tab, chromedp.Func(func(ctx context.Context, _ *chromedp.Target) error {
+		_, err := chromedp.Call(ctx, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true})
+		return err
+	}), webtest.LogIn(s.URL, "admin", s.Password), chromedp.Navigate(s.URL+"/hosts"), chromedp.WaitReady("[data-row]"),
+		chromedp.SendKeys(`input[name=words]`, "web1"), chromedp.Click(`noscript button`), chromedp.WaitReady("[data-row]"))
+	if rows := text(t, tab, "#results"); !strings.Contains(rows, "web1") || strings.Contains(rows, "web2") {
+		t.Errorf("the words filter nothing:\n%s", rows)
+	}
+	do(t, tab, chromedp.Navigate(s.URL+"/enrolment"), chromedp.Click(`a[href="/enrolment/tokens/new"]`), chromedp.SendKeys(`input[name=note]`, "by hand"), chromedp.Click(`main button[type=submit]`), chromedp.WaitReady(`.warning`))
+	do(t, tab, chromedp.Click(`a[href="/enrolment"].button`), chromedp.WaitReady("h1"))
+	if page := text(t, tab, "#main"); !strings.Contains(page, "by hand") {
+		t.Errorf("the token is not there:\n%s", page)
+	}
 }
