@@ -119,3 +119,6 @@ func distance(d time.Duration) string {
 	}
 	return say(strconv.Itoa(int(d.Hours()/24)) + " days")
 }
+
+// digits writes a number as it stands in addresses and commands.
+func digits(n int64) string { return strconv.FormatInt(n, 10) }

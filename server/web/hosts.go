@@ -75,6 +75,7 @@ func (p *Pages) registerHosts() {
 	p.show("/hosts", p.hosts)
 	p.show("/groups", p.groups)
 	p.registerSelection()
+	p.registerSelectionAsks()
 }
 
 func (p *Pages) hosts(v *view) (*page, error) {

@@ -125,7 +125,7 @@ func (v *view) addAsks(o *overview) error {
 	add(o.Status.States["locked"], "host that is locked", "/enrolment", "Look")
 	for _, d := range o.Active {
 		if d.Why != nil && d.Why.Ask != "" || d.Phase == "planned" && d.Consent != "" {
-			o.Asks = append(o.Asks, ask{"Deployment " + commas(d.ID) + " of " + d.Site + " is " + d.Phase, route("deployments", commas(d.ID)), "Decide"})
+			o.Asks = append(o.Asks, ask{"Deployment " + digits(d.ID) + " of " + d.Site + " is " + d.Phase, route("deployments", digits(d.ID)), "Decide"})
 		}
 	}
 	return nil
