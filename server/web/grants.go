@@ -45,21 +45,30 @@ func grantLines(grants []access.Grant) (lines []string) {
 
 // accessFields are the fields of what one may do.
 func accessFields(roles []string, grants []access.Grant) []field {
-	lines := make([]string, len(grants))
-	for i, g := range grants {
-		lines[i] = string(g.Verb) + " " + g.Hosts.String() + " " + g.Site
-	}
 	return []field{
 		{Name: "roles", Label: "Roles", Kind: "text", Value: strings.Join(roles, " "), Hint: "Their names, with spaces between them."},
-		{Name: "grants", Label: "Grants of their own", Kind: "area", Value: strings.Join(lines, "\n"), Hint: `One "VERBS HOSTS SITE" a line, such as "read,plan web* shop"; without a site, and without hosts, all are meant.`},
+		grantsField("Grants of their own", grants),
 		reason(),
 	}
 }
 
 // readAccess reads what accessFields asks for.
 func readAccess(form url.Values) (map[string]any, error) {
+	grants, err := readGrants(form.Get("grants"))
+	if err != nil {
+		return nil, err
+	}
+	roles := strings.Fields(form.Get("roles"))
+	if roles == nil {
+		roles = []string{}
+	}
+	return map[string]any{"roles": roles, "grants": grants, "reason": form.Get("reason")}, nil
+}
+
+// readGrants reads "VERBS HOSTS SITE" from each line.
+func readGrants(text string) ([]access.Grant, error) {
 	grants := []access.Grant{}
-	for line := range strings.Lines(form.Get("grants")) {
+	for line := range strings.Lines(text) {
 		words := strings.Fields(line)
 		if len(words) == 0 {
 			continue
@@ -76,9 +85,19 @@ func readAccess(form url.Values) (map[string]any, error) {
 			grants = append(grants, access.Grant{Verb: access.Verb(verb), Hosts: hosts, Site: words[2]})
 		}
 	}
-	roles := strings.Fields(form.Get("roles"))
-	if roles == nil {
-		roles = []string{}
+	return grants, nil
+}
+
+// grantText is grants as readGrants reads them.
+func grantText(grants []access.Grant) string {
+	lines := make([]string, len(grants))
+	for i, g := range grants {
+		lines[i] = string(g.Verb) + " " + g.Hosts.String() + " " + g.Site
 	}
-	return map[string]any{"roles": roles, "grants": grants, "reason": form.Get("reason")}, nil
+	return strings.Join(lines, "\n")
+}
+
+// grantsField is the field of grants.
+func grantsField(label string, grants []access.Grant) field {
+	return field{Name: "grants", Label: label, Kind: "area", Value: grantText(grants), Hint: `One "VERBS HOSTS SITE" a line, such as "read,plan web* shop"; without a site, and without hosts, all are meant.`}
 }

@@ -40,6 +40,7 @@ func (p *Pages) registerPeople() {
 	p.show("/people/{name}", p.person)
 	p.act("/people/{name}/remove", p.removePerson)
 	p.act("/people/{name}/grants", p.changeGrants)
+	p.registerRoles()
 	p.act("/new-person", p.addPerson)
 	p.act("/people/{name}/sessions/{id}/end", p.endSession)
 }
