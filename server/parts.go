@@ -17,7 +17,6 @@ import (
 	"github.com/tenetcm/tenet/server/access"
 	"github.com/tenetcm/tenet/server/api"
 	"github.com/tenetcm/tenet/server/deploy"
-	"github.com/tenetcm/tenet/server/enroll"
 	"github.com/tenetcm/tenet/server/evaluate"
 	"github.com/tenetcm/tenet/server/follow"
 	"github.com/tenetcm/tenet/server/sessions"
@@ -117,13 +116,14 @@ func (s *Server) openDeployments(context.Context) error {
 		return err
 	}
 	s.evaluations.Evaluator = &evaluate.Evaluator{Command: s.Evaluator, Program: s.Version}
+	hosts := &hostList{store: s.Store}
 	s.Deployments = deploy.New(deploy.Options{
-		Store: s.Store, Contents: s.Contents, Dir: dir, Hosts: hostList{s.Store}, Seen: sessionView{s.Sessions}, Targets: targets{s}, Planner: planner{s.Sessions}, Signatures: signatures{s},
+		Store: s.Store, Contents: s.Contents, Dir: dir, Hosts: hosts, Seen: sessionView{s.Sessions}, Targets: targets{s}, Planner: planner{s.Sessions}, Signatures: signatures{s},
 		Report: s.Sessions.Report, Evaluate: &s.evaluations, Keys: s.Keys, Program: s.Version, IsFull: s.isFull,
 		Published: s.deploymentChanged, ClusterChanged: s.clusterChanged,
 	})
 	s.Sources = follow.New(follow.Options{Store: s.Store, Dir: s.Dir, Credentials: s.GitCredentials, Deployments: s.Deployments, Changed: s.sourceChanged})
-	hosts, view := hostList{s.Store}, sessionView{s.Sessions}
+	view := sessionView{s.Sessions}
 	s.Updates = update.New(update.Options{
 		Store: s.Store, Contents: s.Contents, Chain: s.Authority.Chain, Want: s.Sessions.Want, IsFull: s.isFull,
 		Hosts: func(ctx context.Context) (list []update.Enrolled, err error) {
@@ -215,27 +215,6 @@ type discard struct{}
 
 // Write drops it.
 func (discard) Write(p []byte) (int, error) { return len(p), nil }
-
-// hostList is the hosts as deployments see them.
-type hostList struct{ *store.Store }
-
-// List is deploy.Hosts'.
-func (l hostList) List(ctx context.Context) ([]deploy.Enrolled, error) {
-	var all []*enroll.Host
-	err := l.Read(ctx, func(r store.Reader) (err error) {
-		all, err = enroll.All(r)
-		return err
-	})
-	list := make([]deploy.Enrolled, 0, len(all))
-	for _, h := range all {
-		one := deploy.Enrolled{ID: h.ID, Name: h.Name, Labels: h.Labels, Sealing: h.Keys.Sealing, Keys: h.Certificate()}
-		if h.State == "locked" || h.State == "revoked" {
-			one.Locked, one.Revoked = "it is "+string(h.State), h.State == "revoked"
-		}
-		list = append(list, one)
-	}
-	return list, err
-}
 
 // sessionView is what hosts have told.
 type sessionView struct{ *sessions.Sessions }

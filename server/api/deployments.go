@@ -2,8 +2,8 @@ package api
 
 import (
 	"context"
+	"fmt"
 	"net/http"
-	"strconv"
 	"time"
 
 	"github.com/tenetcm/tenet/runtime/trust"
@@ -13,23 +13,33 @@ import (
 
 // Deployment is a revision of a site for some hosts.
 type Deployment struct {
-	ID       int64         `json:"id"`
-	Site     string        `json:"site"`
-	Revision int64         `json:"revision"`
-	By       string        `json:"by"`
-	At       time.Time     `json:"at"`
-	Message  string        `json:"message,omitempty"`
-	Hosts    string        `json:"hosts" doc:"The selector."`
-	Consent  string        `json:"consent,omitempty" doc:"start or approve: what it needs before it begins."`
-	Empty    bool          `json:"empty,omitempty"`
-	Signed   bool          `json:"signed,omitempty" doc:"Hosts get what somebody else than the server has signed."`
-	Phase    string        `json:"phase" doc:"planned, rolling, paused, done, failed, aborted or superseded."`
-	Why      *Reason       `json:"why,omitempty" doc:"Why it stands there, unless it goes on by itself."`
-	Turn     int           `json:"turn,omitempty" doc:"The batch that has begun last; one more than there are: that of hosts that come late."`
-	Turns    int           `json:"turns,omitempty" doc:"How many batches there are."`
-	Plan     *DeployPlan   `json:"plan,omitempty" doc:"What the hosts that have planned would do, where a consent is needed."`
-	Approved string        `json:"approved,omitempty" doc:"By whom."`
-	Members  []*DeployHost `json:"members,omitempty"`
+	ID       int64                `json:"id"`
+	Site     string               `json:"site"`
+	Revision int64                `json:"revision"`
+	By       string               `json:"by"`
+	At       time.Time            `json:"at"`
+	Message  string               `json:"message,omitempty"`
+	Hosts    string               `json:"hosts" doc:"The selector."`
+	Consent  string               `json:"consent,omitempty" doc:"start or approve: what it needs before it begins."`
+	Empty    bool                 `json:"empty,omitempty"`
+	Signed   bool                 `json:"signed,omitempty" doc:"Hosts get what somebody else than the server has signed."`
+	Phase    string               `json:"phase" doc:"planned, rolling, paused, done, failed, aborted or superseded."`
+	Why      *Reason              `json:"why,omitempty" doc:"Why it stands there, unless it goes on by itself."`
+	Turn     int                  `json:"turn,omitempty" doc:"The batch that has begun last; one more than there are: that of hosts that come late."`
+	Turns    int                  `json:"turns,omitempty" doc:"How many batches there are."`
+	Plan     *DeployPlan          `json:"plan,omitempty" doc:"What the hosts that have planned would do, where a consent is needed."`
+	Approved string               `json:"approved,omitempty" doc:"By whom."`
+	Members  []*DeployHost        `json:"members,omitempty"`
+	Counts   *deploy.MemberCounts `json:"counts,omitempty" doc:"Of one that is shown: its hosts by how they stand."`
+	Acts     []DeployAct          `json:"acts,omitempty" doc:"Of one that is shown: what can be done with it, and to how many hosts."`
+}
+
+// DeployAct is something that can be done with a deployment in its phase.
+type DeployAct struct {
+	Act   string `json:"act" enum:"start,approve,pause,continue,abort"`
+	May   bool   `json:"may" doc:"The caller may do it."`
+	Hosts int    `json:"hosts" doc:"How many hosts it concerns: those that have not begun."`
+	Says  string `json:"says" doc:"What it will do, for people."`
 }
 
 // Reason is why something waits, is out or has failed.
@@ -70,7 +80,7 @@ type DeployHost struct {
 
 func deploymentOf(d *deploy.Deployment) *Deployment {
 	out := &Deployment{ID: d.ID, Site: d.Site, Revision: d.Number, By: d.By, At: d.At, Message: d.Message, Hosts: d.Selector, Consent: string(d.Consent), Empty: d.Empty, Signed: d.Signed,
-		Phase: string(d.Phase), Why: reasonOf(d.Why), Turn: d.Progress.Turn, Turns: len(d.Batches)}
+		Phase: string(d.Phase), Why: reasonOf(d.Why), Turn: d.Progress.Turn, Turns: d.Turns()}
 	if d.Plan != nil {
 		out.Plan = &DeployPlan{Digest: d.Plan.Digest.String(), Hosts: append([]string{}, d.Plan.Hosts...), Rows: d.Plan.Rows}
 	}
@@ -78,9 +88,13 @@ func deploymentOf(d *deploy.Deployment) *Deployment {
 		out.Approved = d.Approved.By
 	}
 	for _, h := range d.Hosts {
-		out.Members = append(out.Members, &DeployHost{string(h.ID), h.Name, string(h.Summary()), h.Turn, reasonOf(h.Why)})
+		out.Members = append(out.Members, deployHostOf(h))
 	}
 	return out
+}
+
+func deployHostOf(h *deploy.Host) *DeployHost {
+	return &DeployHost{string(h.ID), h.Name, string(h.Summary()), h.Turn, reasonOf(h.Why)}
 }
 
 type deploymentOutput struct{ Body *Deployment }
@@ -120,7 +134,19 @@ type steerDeployment struct {
 
 type deploymentsInput struct {
 	Page
-	Site string `query:"site" maxLength:"200" doc:"Only those of this site."`
+	Site  string   `query:"site" maxLength:"200" doc:"Only those of this site."`
+	Phase []string `query:"phase" maxItems:"7" enum:"planned,rolling,paused,done,failed,aborted,superseded" doc:"Only those in one of these phases."`
+}
+
+type deploymentInput struct {
+	DeploymentID
+	Members string `query:"members" enum:"all,none" default:"all" doc:"Whether its hosts and their plan are shown: there may be many, and list-deployment-members has them in pages."`
+}
+
+type membersInput struct {
+	DeploymentID
+	Page
+	State []string `query:"state" maxItems:"5" enum:"pending,begun,ready,failed,out" doc:"Only those in one of these states."`
 }
 
 func (a *API) registerDeployments() {
@@ -128,10 +154,9 @@ func (a *API) registerDeployments() {
 		return Operation{ID: id, Method: method, Path: path, Tag: "deployments", Summary: summary, Description: description, Scope: Somewhere, Verb: verb, Codes: append(codes, access.CodeForbidden)}
 	}
 	Register(a, op("list-deployments", http.MethodGet, "/v1/deployments", "List deployments.", "The newest first, without their hosts.", access.Read, codeCursor), a.listDeployments)
-	Register(a, op("show-deployment", http.MethodGet, "/v1/deployments/{id}", "Show a deployment.", "With those of its hosts that the caller may read; who may not read all sees no plan.", access.Read, deploy.ErrNotFound),
-		func(ctx context.Context, c *access.Caller, in *DeploymentID) (*deploymentOutput, error) {
-			return a.deployment(func(s *deploy.Service) (*deploy.Deployment, error) { return s.Deployment(ctx, c, in.ID) })
-		})
+	Register(a, op("show-deployment", http.MethodGet, "/v1/deployments/{id}", "Show a deployment.", "With those of its hosts that the caller may read, how many stand how, and what can be done with it; who may not read all sees no plan.", access.Read, deploy.ErrNotFound),
+		a.showDeployment)
+	Register(a, op("list-deployment-members", http.MethodGet, "/v1/deployments/{id}/members", "List the hosts of a deployment.", "In its order, those that the caller may read.", access.Read, deploy.ErrNotFound, codeCursor), a.listMembers)
 	create := op("create-deployment", http.MethodPost, "/v1/deployments", "Deploy a revision.", "It begins by itself, unless it needs a consent. The caller must be allowed to deploy to each of its hosts.", access.Deploy, deploy.ErrNotFound, deploy.ErrInvalid, deploy.ErrFull, deploy.ErrSign)
 	create.Status = http.StatusCreated
 	Register(a, create, func(ctx context.Context, c *access.Caller, in *createDeployment) (*deploymentOutput, error) {
@@ -195,12 +220,16 @@ func (a *API) listDeployments(ctx context.Context, c *access.Caller, in *deploym
 	if err != nil {
 		return nil, err
 	}
-	list := "list-deployments " + strconv.Quote(in.Site)
+	list := fmt.Sprintf("list-deployments %q %q", in.Site, in.Phase)
 	var before int64
 	if _, err := a.ReadCursor(c, list, in.Cursor, &before); err != nil {
 		return nil, err
 	}
-	found, err := s.Deployments(ctx, c, in.Site, before, in.Limit+1)
+	f := deploy.Filter{Site: in.Site, Before: before, Limit: in.Limit + 1}
+	for _, p := range in.Phase {
+		f.Phases = append(f.Phases, deploy.Phase(p))
+	}
+	found, err := s.Deployments(ctx, c, f)
 	if err != nil {
 		return nil, err
 	}

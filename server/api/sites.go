@@ -89,6 +89,14 @@ type rollbackInput struct {
 	}
 }
 
+type previewInput struct {
+	SiteName
+	Hosts string `query:"hosts" required:"true" minLength:"1" maxLength:"4096" doc:"A selector, such as web*,role=db,!web3."`
+	To    int64  `query:"to" minimum:"0" doc:"The number of the revision; without it, the one before that which each has."`
+}
+
+type previewOutput struct{ Body List[deploy.RollbackOf] }
+
 type unpinInput struct {
 	SiteName
 	Body PinBody
@@ -134,6 +142,18 @@ func (a *API) registerSites() {
 			pins, err := s.Pins(ctx, c, in.Site)
 			return pinsOf(pins), err
 		})
+	preview := op("preview-rollback", http.MethodGet, "/v1/sites/{site}/rollback", "Tell what a rollback would do.", "Which hosts would go back, and from which revision to which; it changes nothing. It is refused where the rollback would be.", access.Deploy, deploy.ErrNotFound, deploy.ErrGone)
+	Register(a, preview, func(ctx context.Context, c *access.Caller, in *previewInput) (*previewOutput, error) {
+		s, err := a.deployments()
+		if err != nil {
+			return nil, err
+		}
+		hosts, err := s.PreviewRollback(ctx, c, in.Site, in.Hosts, in.To)
+		if err != nil {
+			return nil, err
+		}
+		return &previewOutput{List[deploy.RollbackOf]{Items: hosts}}, nil
+	})
 	rollback := op("roll-back", http.MethodPost, "/v1/sites/{site}/rollback", "Bring hosts back to a former revision, and pin them.", "All of them, or none. They keep it until they are unpinned.", access.Deploy, deploy.ErrNotFound, deploy.ErrGone, deploy.ErrSite)
 	rollback.Limit = 10 * time.Minute
 	Register(a, rollback, func(ctx context.Context, c *access.Caller, in *rollbackInput) (*pinsOutput, error) {

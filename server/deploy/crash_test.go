@@ -25,7 +25,7 @@ func TestTargetsAreAudited(t *testing.T) {
 		for range rapid.IntRange(1, 40).Draw(r, "steps") {
 			host := p.id(rapid.SampledFrom(names).Draw(r, "host"))
 			last := int64(0)
-			if list, err := p.Deployments(t.Context(), p.ann, "shop", 0, 1); err == nil && len(list) > 0 {
+			if list, err := p.Deployments(t.Context(), p.ann, Filter{Site: "shop", Limit: 1}); err == nil && len(list) > 0 {
 				last = list[0].ID
 			}
 			// What cannot be done is refused, and changes nothing.

@@ -75,7 +75,12 @@ type Deployment struct {
 	Tolerated int `json:"tolerated,omitempty"`
 
 	Hosts []*Host `json:"-"` // in their order
+
+	turns int // how many batches there are, where these were left out
 }
+
+// Turns is how many batches there are.
+func (d *Deployment) Turns() int { return max(len(d.Batches), d.turns) }
 
 // DefaultDeadline is how long a host that is at hand may take.
 const DefaultDeadline = time.Hour

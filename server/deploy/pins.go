@@ -3,6 +3,7 @@ package deploy
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -24,17 +25,12 @@ type pinned struct {
 // Rollback pins hosts to a former revision of a site: the one that is named, or that before their present one. They keep it until Unpin.
 // Either all of them go back or none.
 func (s *Service) Rollback(ctx context.Context, by *access.Caller, site, hosts string, to int64, why string) ([]Pin, error) {
-	list, err := s.chooseTargets(ctx, by, site, hosts, func(r store.Reader, t *targetRow) (*Revision, error) {
-		return revision(r, site, cmp.Or(to, t.Former, -1))
-	})
+	list, err := s.chooseRollback(ctx, by, site, hosts, to)
 	if err != nil {
 		return nil, err
 	}
 	groups := map[int64][]*pinned{}
 	for _, p := range list {
-		if p.revision == nil {
-			return nil, &diag.HintError{Code: ErrGone, Message: fmt.Sprintf("%s has no former revision of %s that is kept", p.Name, site), Hint: "name one: tenet rollback --to NUMBER"}
-		}
 		groups[p.revision.Number] = append(groups[p.revision.Number], p)
 	}
 	for _, group := range groups {
@@ -72,6 +68,60 @@ func (s *Service) Rollback(ctx context.Context, by *access.Caller, site, hosts s
 	return pins, s.Targets.Wake(ctx, woken...)
 }
 
+// chooseRollback gives the hosts that would go back, and to which revision.
+func (s *Service) chooseRollback(ctx context.Context, by *access.Caller, site, hosts string, to int64) ([]*pinned, error) {
+	read := map[int64]*Revision{}
+	list, err := s.chooseTargets(ctx, by, site, hosts, func(r store.Reader, t *targetRow) (one *Revision, err error) {
+		number := cmp.Or(to, t.Former, -1)
+		one, known := read[number]
+		if !known {
+			one, err = revision(r, site, number)
+			read[number] = one
+		}
+		return one, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range list {
+		if p.revision == nil {
+			return nil, &diag.HintError{Code: ErrGone, Message: fmt.Sprintf("%s has no former revision of %s that is kept", p.Name, site), Hint: "name one: tenet rollback --to NUMBER"}
+		}
+	}
+	return list, nil
+}
+
+// RollbackOf is what a rollback would do to a host.
+type RollbackOf struct {
+	Host   trust.ID `json:"host"`
+	Name   string   `json:"name"`
+	From   int64    `json:"from"` // the revision that is wanted of it now
+	To     int64    `json:"to"`
+	Pinned bool     `json:"pinned,omitempty"` // it is pinned already
+}
+
+// PreviewRollback tells what Rollback would do, by the same choice of hosts and revisions; it changes nothing. Whether the revision can still be evaluated for them
+// the rollback itself finds out.
+func (s *Service) PreviewRollback(ctx context.Context, by *access.Caller, site, hosts string, to int64) (out []RollbackOf, err error) {
+	list, err := s.chooseRollback(ctx, by, site, hosts, to)
+	if err != nil {
+		return nil, err
+	}
+	isPinned := map[trust.ID]bool{}
+	err = s.Store.Read(ctx, func(r store.Reader) error {
+		return r.Query(`SELECT host FROM deploy_pins WHERE site = $1`, []any{site}, func(row store.Row) error {
+			var host string
+			err := row.Scan(&host)
+			isPinned[trust.ID(host)] = true
+			return err
+		})
+	})
+	for _, p := range list {
+		out = append(out, RollbackOf{p.ID, p.Name, p.target.Revision, p.revision.Number, isPinned[p.ID]})
+	}
+	return out, err
+}
+
 // chooseTargets gives the hosts of a selector that have something of a site.
 func (s *Service) chooseTargets(ctx context.Context, by *access.Caller, site, hosts string, to func(store.Reader, *targetRow) (*Revision, error)) (out []*pinned, err error) {
 	selector, err := access.ParseSelector(hosts)
@@ -82,13 +132,15 @@ func (s *Service) chooseTargets(ctx context.Context, by *access.Caller, site, ho
 	if err != nil {
 		return nil, err
 	}
+	named := slices.DeleteFunc(slices.Clone(enrolled), func(e Enrolled) bool { return !selector.Matches(e.target()) })
 	err = s.Store.Read(ctx, func(r store.Reader) error {
-		targets, err := all[targetRow](r, targetsTable, site, "")
+		out = nil
+		targets, err := targetsOf(r, site, named)
 		if err != nil {
 			return err
 		}
-		for _, e := range enrolled {
-			if targets[e.ID] == nil || !selector.Matches(e.target()) {
+		for _, e := range named {
+			if targets[e.ID] == nil {
 				continue
 			}
 			if err := by.Demand(access.Deploy, e.target(), site); err != nil {
@@ -106,6 +158,31 @@ func (s *Service) chooseTargets(ctx context.Context, by *access.Caller, site, ho
 		err = notFound(fmt.Sprintf("%.200s names no host that has something of the site %.100q", hosts, site), "tenet deployments lists what was deployed")
 	}
 	return out, err
+}
+
+// targetsOf reads what is wanted of hosts for a site: of a few, one by one.
+func targetsOf(r store.Reader, site string, hosts []Enrolled) (map[trust.ID]*targetRow, error) {
+	const few = 500
+	if len(hosts) > few {
+		return all[targetRow](r, targetsTable, site, "")
+	}
+	out := map[trust.ID]*targetRow{}
+	for _, e := range hosts {
+		var body []byte
+		found, err := store.One(r, `SELECT body FROM deploy_targets WHERE site = $1 AND host = $2`, []any{site, string(e.ID)}, &body)
+		if err != nil {
+			return nil, err
+		}
+		if !found {
+			continue
+		}
+		t := &targetRow{}
+		if err := json.Unmarshal(body, t); err != nil {
+			return nil, fmt.Errorf("what is wanted of the host %s is damaged: %w", e.ID.Short(), err)
+		}
+		out[e.ID] = t
+	}
+	return out, nil
 }
 
 // prepareGroup evaluates one revision for hosts.

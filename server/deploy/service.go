@@ -105,6 +105,7 @@ type Service struct {
 
 	known  sync.Mutex
 	faults map[int64]time.Time     // deployments of which the last round has failed, since when
+	briefs map[int64]*Deployment   // without hosts: those that nothing moves any more
 	facts  map[trust.ID]knownFacts // so that no step reads them anew
 	// outputs are those of sites, likewise.
 	outputs map[trust.ID]map[string]knownFacts
@@ -115,7 +116,7 @@ func New(o Options) *Service {
 	if o.Clock == nil {
 		o.Clock = time.Now
 	}
-	return &Service{Options: o, poke: make(chan struct{}, 1), facts: map[trust.ID]knownFacts{}, outputs: map[trust.ID]map[string]knownFacts{}, faults: map[int64]time.Time{},
+	return &Service{Options: o, poke: make(chan struct{}, 1), facts: map[trust.ID]knownFacts{}, outputs: map[trust.ID]map[string]knownFacts{}, faults: map[int64]time.Time{}, briefs: map[int64]*Deployment{},
 		plans: plans{queues: map[int64]*planQueue{}, failed: map[int64]error{}}}
 }
 

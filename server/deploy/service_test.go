@@ -366,7 +366,7 @@ func TestTidy(t *testing.T) {
 		_, err = p.Round(t.Context())
 		p.must(err)
 	}
-	list, err := p.Deployments(t.Context(), p.ann, "shop", 0, 1000)
+	list, err := p.Deployments(t.Context(), p.ann, Filter{Site: "shop", Limit: 1000})
 	p.must(err)
 	if len(list) > KeepDeployments+3 || list[0].ID != KeepDeployments+6 {
 		t.Errorf("%d deployments are kept, the newest is %d", len(list), list[0].ID)

@@ -3,7 +3,6 @@ package deploy
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"github.com/tenetcm/tenet/runtime/trust"
 	"github.com/tenetcm/tenet/server/access"
@@ -106,70 +105,4 @@ func demand(enrolled []Enrolled, by *access.Caller, verb access.Verb, d *Deploym
 
 func noDeployment(id int64) error {
 	return notFound(fmt.Sprintf("there is no deployment %d", id), "tenet deployments lists them")
-}
-
-// Deployment gives one, with those of its hosts that a caller may see. Of the plan there is what is about these.
-func (s *Service) Deployment(ctx context.Context, by *access.Caller, id int64) (*Deployment, error) {
-	enrolled, err := s.Options.Hosts.List(ctx)
-	if err != nil {
-		return nil, err
-	}
-	var d *record
-	err = s.Store.Read(ctx, func(r store.Reader) (err error) {
-		if d, err = load(r, id); err != nil {
-			return err
-		}
-		if d == nil || !by.MaySite(access.Read, d.Site) {
-			return noDeployment(id)
-		}
-		may := map[trust.ID]bool{}
-		for i := range enrolled {
-			may[enrolled[i].ID] = by.May(access.Read, enrolled[i].target(), d.Site)
-		}
-		var seen []*Host
-		for _, h := range d.Hosts {
-			if may[h.ID] {
-				seen = append(seen, h)
-			}
-		}
-		if len(seen) < len(d.Hosts) { // what others would do is not theirs to see
-			d.Plan, d.Approved, d.Batches = nil, nil, nil
-		}
-		d.Hosts = seen
-		return d.readPlan()
-	})
-	if err != nil {
-		return nil, err
-	}
-	s.known.Lock()
-	since, isFault := s.faults[id]
-	s.known.Unlock()
-	if isFault && slices.Contains([]Phase{Planned, Rolling, Paused}, d.Phase) {
-		d.Why = Reason{Code: CodeFault, Text: "the server cannot go on with it now", Since: since, Until: s.now().Add(interval), Ask: "the server's log says why"}
-	}
-	return d.Deployment, nil
-}
-
-// Deployments lists those of a site, or of all, the newest first, without their hosts and plans: up to so many with lower numbers than
-// before; 0: any.
-func (s *Service) Deployments(ctx context.Context, by *access.Caller, site string, before int64, limit int) (out []*Deployment, err error) {
-	if before == 0 {
-		before = 1 << 62
-	}
-	err = s.Store.Read(ctx, func(r store.Reader) error {
-		out = nil
-		ids, err := numbers(r, `SELECT id FROM deploy_deployments WHERE id < $1 AND ($2 = '' OR site = $2) ORDER BY id DESC`, before, site)
-		for _, id := range ids {
-			if err != nil || len(out) == limit {
-				break
-			}
-			var d *record
-			if d, err = load(r, id); err == nil && by.MaySite(access.Read, d.Site) {
-				d.Plan, d.Approved, d.Batches, d.Hosts = nil, nil, nil, nil
-				out = append(out, d.Deployment)
-			}
-		}
-		return err
-	})
-	return out, err
 }

@@ -15,14 +15,20 @@ import (
 type record struct {
 	*Deployment
 	body  []byte
-	hosts map[trust.ID][]byte
+	hosts map[trust.ID]hostRow
 	shown trust.Digest // the text of the rows that are kept; zero: none are
 	fault error        // of reading them
 }
 
+// hostRow is how a host is kept.
+type hostRow struct {
+	body  []byte
+	state string
+}
+
 // load reads a deployment; nil: there is none. The rows of its plan are read when they are needed, and only while the reader may be used.
 func load(r store.Reader, id int64) (*record, error) {
-	d := &record{Deployment: &Deployment{}, hosts: map[trust.ID][]byte{}}
+	d := &record{Deployment: &Deployment{}, hosts: map[trust.ID]hostRow{}}
 	found, err := store.One(r, `SELECT body FROM deploy_deployments WHERE id = $1`, []any{id}, &d.body)
 	if err != nil || !found {
 		return nil, err
@@ -31,16 +37,16 @@ func load(r store.Reader, id int64) (*record, error) {
 		return nil, fmt.Errorf("deployment %d is damaged: %w", id, err)
 	}
 	d.openPlan(r)
-	err = r.Query(`SELECT body FROM deploy_hosts WHERE deployment = $1 ORDER BY place`, []any{id}, func(row store.Row) error {
-		var body []byte
-		if err := row.Scan(&body); err != nil {
+	err = r.Query(`SELECT body, state FROM deploy_hosts WHERE deployment = $1 ORDER BY place`, []any{id}, func(row store.Row) error {
+		var kept hostRow
+		if err := row.Scan(&kept.body, &kept.state); err != nil {
 			return err
 		}
 		h := &Host{}
-		if err := json.Unmarshal(body, h); err != nil {
+		if err := json.Unmarshal(kept.body, h); err != nil {
 			return fmt.Errorf("a host of deployment %d is damaged: %w", id, err)
 		}
-		d.Hosts, d.hosts[h.ID] = append(d.Hosts, h), body
+		d.Hosts, d.hosts[h.ID] = append(d.Hosts, h), kept
 		return nil
 	})
 	return d, err
@@ -66,11 +72,11 @@ func (d *record) save(tx store.Tx) error {
 		if err != nil {
 			return err
 		}
-		if bytes.Equal(body, d.hosts[h.ID]) {
+		if kept := d.hosts[h.ID]; bytes.Equal(body, kept.body) && kept.state == string(h.Summary()) {
 			continue
 		}
-		if _, err := tx.Exec(`INSERT INTO deploy_hosts (deployment, place, host, turn, body) VALUES ($1, $2, $3, $4, $5)
-			ON CONFLICT (deployment, host) DO UPDATE SET turn = $4, body = $5`, d.ID, int64(i), string(h.ID), int64(h.Turn), body); err != nil {
+		if _, err := tx.Exec(`INSERT INTO deploy_hosts (deployment, place, host, turn, body, state) VALUES ($1, $2, $3, $4, $5, $6)
+			ON CONFLICT (deployment, host) DO UPDATE SET turn = $4, body = $5, state = $6`, d.ID, int64(i), string(h.ID), int64(h.Turn), body, string(h.Summary())); err != nil {
 			return err
 		}
 	}

@@ -221,15 +221,22 @@ func (r *Registry) Identity(ctx context.Context, id trust.ID) (trust.PublicKey, 
 	return r.identityOf(ctx, id)
 }
 
-// All gives all hosts that were ever approved, as they are within a transaction.
-func All(r store.Reader) (list []*Host, err error) {
-	err = r.Query(selectHosts+` WHERE decided_at IS NOT NULL AND state <> 'pending' ORDER BY name, id`, nil, func(row store.Row) error {
+// ChangedSince gives the hosts that have changed after a version, whatever their state, and the newest version; 0: all hosts.
+func ChangedSince(r store.Reader, version int64) (list []*Host, newest int64, err error) {
+	newest = version
+	err = r.Query(selectHosts+` WHERE version > $1`, []any{version}, func(row store.Row) error {
 		h, err := scanHost(row)
-		list = append(list, h)
-		return err
+		if err != nil {
+			return err
+		}
+		list, newest = append(list, h), max(newest, h.version)
+		return nil
 	})
-	return list, err
+	return list, newest, err
 }
+
+// WasApproved tells whether the host is one that was ever approved.
+func (h *Host) WasApproved() bool { return h.DecidedAt != nil && h.State != identity.Pending }
 
 // Counts says how many hosts are in each state, without asking the store.
 func (r *Registry) Counts() map[string]float64 {

@@ -66,6 +66,41 @@ type Deployment struct {
 	Plan     *DeployPlan  `json:"plan,omitempty"`
 	Approved string       `json:"approved,omitempty"`
 	Members  []DeployHost `json:"members,omitempty"`
+	// Counts and Acts are of one that is shown.
+	Counts *MemberCounts `json:"counts,omitempty"`
+	Acts   []DeployAct   `json:"acts,omitempty"`
+}
+
+// MemberCounts says how many hosts of a deployment stand how.
+type MemberCounts struct {
+	Hosts    int            `json:"hosts"`
+	Begun    int            `json:"begun"`
+	NotBegun int            `json:"not_begun"`
+	States   map[string]int `json:"states"`
+	Hidden   bool           `json:"hidden,omitempty"` // there are others that one may not read
+}
+
+// DeployAct is something that can be done with a deployment.
+type DeployAct struct {
+	Act   string `json:"act"` // start, approve, pause, continue or abort
+	May   bool   `json:"may"`
+	Hosts int    `json:"hosts"` // that have not begun
+	Says  string `json:"says"`  // what it will do
+}
+
+// RollbackOf is what a rollback would do to a host.
+type RollbackOf struct {
+	Host   string `json:"host"`
+	Name   string `json:"name"`
+	From   int64  `json:"from"`
+	To     int64  `json:"to"`
+	Pinned bool   `json:"pinned,omitempty"`
+}
+
+// DeploymentFilter says which deployments are listed; what is empty says nothing.
+type DeploymentFilter struct {
+	Site  string
+	Phase []string
 }
 
 // DeployRequest is what is to be deployed; what is empty is left to the server.
@@ -129,11 +164,39 @@ func (c *Client) Deploy(ctx context.Context, q DeployRequest) (Deployment, error
 
 // Deployments lists those of a site, or of all, the newest first.
 func (c *Client) Deployments(ctx context.Context, site string) iter.Seq2[Deployment, error] {
+	return c.DeploymentsBy(ctx, DeploymentFilter{Site: site})
+}
+
+// DeploymentsBy lists those that a filter names, the newest first.
+func (c *Client) DeploymentsBy(ctx context.Context, f DeploymentFilter) iter.Seq2[Deployment, error] {
 	query := url.Values{}
-	if site != "" {
-		query.Set("site", site)
+	if f.Site != "" {
+		query.Set("site", f.Site)
 	}
+	setList(query, "phase", f.Phase)
 	return Items[Deployment](ctx, c, "/v1/deployments", query)
+}
+
+// DeploymentBrief shows one, without its hosts and their plan.
+func (c *Client) DeploymentBrief(ctx context.Context, id int64) (Deployment, error) {
+	return Call[Deployment](ctx, c, http.MethodGet, fmt.Sprintf("/v1/deployments/%d", id), url.Values{"members": {"none"}}, nil)
+}
+
+// Members lists the hosts of a deployment in its order, those that stand in one of some states; none: all.
+func (c *Client) Members(ctx context.Context, id int64, states ...string) iter.Seq2[DeployHost, error] {
+	query := url.Values{}
+	setList(query, "state", states)
+	return Items[DeployHost](ctx, c, fmt.Sprintf("/v1/deployments/%d/members", id), query)
+}
+
+// PreviewRollback tells what Rollback would do; it changes nothing.
+func (c *Client) PreviewRollback(ctx context.Context, site, hosts string, to int64) ([]RollbackOf, error) {
+	query := url.Values{"hosts": {hosts}}
+	if to > 0 {
+		query.Set("to", fmt.Sprint(to))
+	}
+	list, err := Call[List[RollbackOf]](ctx, c, http.MethodGet, "/v1/sites/"+url.PathEscape(site)+"/rollback", query, nil)
+	return list.Items, err
 }
 
 // Deployment shows one, with its hosts.

@@ -1,0 +1,87 @@
+package deploy
+
+import (
+	"context"
+	"time"
+
+	"github.com/tenetcm/tenet/runtime/trust"
+	"github.com/tenetcm/tenet/server/access"
+	"github.com/tenetcm/tenet/server/store"
+)
+
+// The acts of people on deployments.
+const (
+	ActStart    = "start"
+	ActApprove  = "approve"
+	ActPause    = "pause"
+	ActContinue = "continue"
+	ActAbort    = "abort"
+)
+
+// Acts lists what can be done with a deployment as it stands, by what would refuse it.
+func (d *Deployment) Acts() (list []string) {
+	tries := func(act string, do func(*Deployment) error) {
+		copied := *d
+		copied.Hosts = nil // which it would change
+		if do(&copied) == nil {
+			list = append(list, act)
+		}
+	}
+	consent := ActApprove
+	if d.Consent == Start {
+		consent = ActStart
+	}
+	tries(consent, func(d *Deployment) error {
+		var plan trust.Digest
+		if d.Plan != nil {
+			plan = d.Plan.Digest
+		}
+		return d.Approve("", "", plan, time.Time{})
+	})
+	tries(ActPause, func(d *Deployment) error { return d.Hold("", "", time.Time{}) })
+	tries(ActContinue, func(d *Deployment) error { return d.Continue() })
+	tries(ActAbort, func(d *Deployment) error { return d.Abort("", "", time.Time{}) })
+	return list
+}
+
+// verb is the one that an act takes for each host.
+func verb(act string) access.Verb {
+	if act == ActApprove {
+		return access.Approve
+	}
+	return access.Deploy
+}
+
+// May tells whether a caller may do something with a deployment.
+func (s *Service) May(ctx context.Context, by *access.Caller, act string, d *Deployment) (may bool, err error) {
+	if act == ActApprove && access.CheckApproval(by, d.By) != nil {
+		return false, nil
+	}
+	if by.MayEverywhere(verb(act)) {
+		return true, nil
+	}
+	enrolled, err := s.Options.Hosts.List(ctx)
+	if err != nil {
+		return false, err
+	}
+	targets := make(map[trust.ID]access.Target, len(enrolled))
+	for i := range enrolled {
+		targets[enrolled[i].ID] = enrolled[i].target()
+	}
+	err = s.Store.Read(ctx, func(r store.Reader) error {
+		may = true
+		return members(r, d.ID, -1, func(m *member) (bool, error) {
+			target, known := targets[m.host]
+			if !known { // it has the name by which it was enrolled
+				h, err := readMember(r, d.ID, m.host)
+				if err != nil {
+					return false, err
+				}
+				target = access.Target{Name: h.Name}
+			}
+			may = by.May(verb(act), target, d.Site)
+			return may, nil
+		})
+	})
+	return may, err
+}
