@@ -75,7 +75,7 @@ component "web" {
 		files: map[string]string{
 			"/var/lib/margo/shop-web/app/compose.yaml":     "services: {}\n",
 			"/var/lib/margo/shop-web/app/configs/web.conf": "greeting\n",
-			"/var/lib/margo/shop-web/environment":          "GREETING='Hello $you'\nNAME=\"O'Hara\"\n",
+			"/var/lib/margo/shop-web/environment":          "export GREETING='Hello $you'\nexport NAME='O'\\''Hara'\n",
 		},
 	}}
 }
@@ -90,16 +90,17 @@ func newEngine(t *testing.T) *engine {
 	t.Helper()
 	e := &engine{t, t.TempDir()}
 	e.write("home/app/compose.yaml", "services: {}\n")
-	e.write("home/environment", "A='b'\n")
+	e.write("home/environment", "export A='b'\n")
 	e.write("bin/docker", `#!/bin/sh
 case "$1" in
-  ps) cat "`+e.dir+`/containers" ;;
-  compose) echo "$*" >> "`+e.dir+`/asked"; [ ! -e "`+e.dir+`/broken" ] || { echo "no such image" >&2; exit 1; }
+  ps) [ ! -e "`+e.dir+`/dead" ] && cat "`+e.dir+`/containers" ;;
+  stop | rm | network) echo "$*" >> "`+e.dir+`/asked"; [ "$1" != rm ] || : > "`+e.dir+`/containers" ;;
+  compose) echo "$*" "A=$A" >> "`+e.dir+`/asked"; [ ! -e "`+e.dir+`/broken" ] || { echo "no such image" >&2; exit 1; }
     cp "`+e.dir+`/next" "`+e.dir+`/containers" ;;
 esac
 `)
 	e.write("containers", "")
-	e.write("next", "running Up 2 seconds\n")
+	e.write("next", "Up 4 seconds\nUp 3 seconds\n")
 	return e
 }
 
@@ -141,19 +142,24 @@ func TestComposeScript(t *testing.T) {
 	if ok, _ := e.run("running", "m2"); ok {
 		t.Error("another package counts as started")
 	}
-	e.write("home/environment", "A='c'\n")
+	e.write("home/environment", "export A='c'\n")
 	if ok, _ := e.run("running", "m1"); ok {
 		t.Error("other parameters count as started")
 	}
-	e.write("home/environment", "A='b'\n")
+	e.write("home/environment", "export A='b'\n")
 	for containers, want := range map[string]bool{
-		"":                     false,
-		"running Up 3 hours\n": true,
-		"running Up 3 hours (healthy)\nexited Exited (0) 2 minutes ago\n": true,
-		"running Up 3 hours (unhealthy)\n":                                false,
-		"running Up 3 seconds (health: starting)\n":                       false,
-		"running Up 3 hours\nexited Exited (1) 2 minutes ago\n":           false,
-		"running Up 3 hours\nrestarting Restarting (1) 1 second ago\n":    false,
+		"":                          false,
+		"Up 3 hours\nUp 1 second\n": true,
+		"Up 3 hours ago\nUp Less than a second ago\n": true, // podman
+		"Up 3 hours\n": false, // one is gone
+		"Up 3 hours (healthy)\nExited (0) 2 minutes ago\n": true,
+		"Up 3 hours (unhealthy)\nUp 3 hours\n":             false,
+		"Up 3 hours\nUp 3 seconds (health: starting)\n":    false,
+		"Up 3 hours\nUp 3 seconds (starting)\n":            false,
+		"Up 3 hours\nUp 3 hours (Paused)\n":                false,
+		"Up 3 hours\nExited (1) 2 minutes ago\n":           false,
+		"Up 3 hours\nRestarting (1) 1 second ago\n":        false,
+		"Up 3 hours\nCreated\n":                            false,
 	} {
 		e.write("containers", containers)
 		if ok, _ := e.run("running", "m1"); ok != want {
@@ -161,15 +167,26 @@ func TestComposeScript(t *testing.T) {
 		}
 	}
 	asked, err := os.ReadFile(filepath.Join(e.dir, "asked"))
-	if err != nil || !strings.Contains(string(asked), "--env-file "+e.dir+"/home/environment up --detach --remove-orphans\n") {
+	if err != nil || !strings.Contains(string(asked), "--file "+e.dir+"/home/app/compose.yaml up --detach --remove-orphans A=b\n") {
 		t.Errorf("docker was asked %q, %v", asked, err)
 	}
 }
 
 func TestComposeScriptFails(t *testing.T) {
 	e := newEngine(t)
-	e.write("next", "exited Exited (1) 1 second ago\n")
-	if ok, out := e.run("up", "m1", "true", "1", "docker", "compose"); ok || !strings.Contains(out, "in time:\nexited Exited (1)") {
+	e.write("next", "Up Less than a second\nUp 2 seconds\n")
+	if ok, out := e.run("up", "m1", "true", "1", "docker", "compose"); ok || !strings.Contains(out, "in time:\nUp Less") {
+		t.Errorf("what may fall over at once: %t, %s", ok, out)
+	}
+	e.write("dead", "")
+	if ok, _ := e.run("up", "m1", "false", "1", "docker", "compose"); ok {
+		t.Error("an engine that says nothing has started something")
+	}
+	if err := os.Remove(filepath.Join(e.dir, "dead")); err != nil {
+		t.Fatal(err)
+	}
+	e.write("next", "Exited (1) 1 second ago\n")
+	if ok, out := e.run("up", "m1", "true", "1", "docker", "compose"); ok || !strings.Contains(out, "in time:\nExited (1)") {
 		t.Errorf("what does not run: %t, %s", ok, out)
 	}
 	if ok, out := e.run("up", "m1", "false", "1", "docker", "compose"); !ok {
@@ -182,13 +199,29 @@ func TestComposeScriptFails(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(e.dir, "home/applied")); err == nil {
 		t.Error("what failed counts as started")
 	}
-	if err := os.Remove(filepath.Join(e.dir, "broken")); err != nil {
-		t.Fatal(err)
-	}
+	// What Compose does not understand any more is taken away by its label.
+	e.write("containers", "c1\n")
 	if ok, out := e.run("down", "docker", "compose"); !ok {
 		t.Error(out)
 	}
+	if asked, err := os.ReadFile(filepath.Join(e.dir, "asked")); err != nil || !strings.Contains(string(asked), "stop c1\nrm --force c1\n") {
+		t.Errorf("docker was asked %q, %v", asked, err)
+	}
 	if _, err := os.Stat(filepath.Join(e.dir, "home/app/compose.yaml")); err == nil {
 		t.Error("what was taken away would be taken away again")
+	}
+}
+
+// A parameter may have the name of a variable of the script.
+func TestComposeScriptTakesAnyVariable(t *testing.T) {
+	for _, name := range []string{"dir", "project", "engine", "what", "action", "label", "IFS", "PWD", "A"} {
+		e := newEngine(t)
+		e.write("home/environment", "export A='b' "+name+"='x'\n")
+		if ok, out := e.run("up", "m1", "true", "5", "docker", "compose"); !ok {
+			t.Errorf("%s: %s", name, out)
+		}
+		if ok, _ := e.run("running", "m1"); !ok {
+			t.Errorf("%s: it does not run", name)
+		}
 	}
 }

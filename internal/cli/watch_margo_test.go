@@ -28,12 +28,14 @@ type fleetBench struct {
 	manager  *managertest.Manager
 	registry *registrytest.Registry
 	dir      string
+	program  string // that has Compose's commands
 	out, err bytes.Buffer
 }
 
 func newFleetBench(t *testing.T) *fleetBench {
 	t.Helper()
 	b := &fleetBench{T: t, manager: managertest.New(t), registry: registrytest.New(t, registrytest.Options{}), dir: t.TempDir()}
+	b.program = filepath.Join(b.dir, "docker") + " compose"
 	b.mkdir("identity")
 	b.manager.Authority.WriteFiles(t, filepath.Join(b.dir, "identity"), b.manager.Authority.Issue(t, managertest.ClientID, nil))
 	b.write("identity/capabilities.yaml", "properties: {id: device-1, vendor: Acme, modelNumber: M, serialNumber: \"1\"}\n")
@@ -42,13 +44,13 @@ func newFleetBench(t *testing.T) *fleetBench {
 	b.write("docker", `#!/bin/sh
 dir=`+b.dir+`
 case "$1 $2" in
-"ps --all") project=${4#*project=}; cat "$dir/containers/$project" 2> /dev/null ;;
+"ps --all") project=${4#*project=}; cat "$dir/containers/$project" 2> /dev/null || : ;;
 "compose --project-name")
   project=$3
-  echo "$project $(echo "$*" | sed 's/.*environment //')" >> "$dir/asked"
+  echo "$project $(echo "$*" | sed 's/.*compose.yaml //')" >> "$dir/asked"
   case " $* " in
   *" up "*) [ ! -e "$dir/broken" ] || { echo "no such image: $project" >&2; exit 1; }
-    cat "$7" > "$dir/environment-of-$project"; echo "running Up 1 second" > "$dir/containers/$project" ;;
+    printf %s "$GREETING" > "$dir/greeting-of-$project"; echo "Up 5 seconds" > "$dir/containers/$project" ;;
   *" down "*) rm -f "$dir/containers/$project" ;;
   esac ;;
 esac
@@ -78,13 +80,17 @@ func (b *fleetBench) read(name string) string {
 	return string(data)
 }
 
-// push puts a package into the registry.
+// push puts a package with a file into the registry.
 func (b *fleetBench) push(name, tag, file string) {
+	b.Helper()
+	b.pushText(name, tag, file, "services: {web: {image: "+name+"}}\n")
+}
+
+func (b *fleetBench) pushText(name, tag, file, text string) {
 	b.Helper()
 	var out bytes.Buffer
 	zipped := gzip.NewWriter(&out)
 	files := tar.NewWriter(zipped)
-	text := "services: {web: {image: " + name + "}}\n"
 	err := files.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: file, Mode: 0o644, Size: int64(len(text))})
 	if err == nil {
 		_, err = files.Write([]byte(text))
@@ -110,7 +116,7 @@ func (b *fleetBench) watch(rounds int) error {
 	b.err.Reset()
 	hour, poll := span(time.Hour), span(10*time.Millisecond)
 	cmd := watchCmd{Yes: true, Interval: &hour, Rounds: rounds, Jitter: new(percentage), margoFlags: margoFlags{
-		Margo: filepath.Join(b.dir, "identity"), Compose: filepath.Join(b.dir, "docker") + " compose", Workloads: filepath.Join(b.dir, "workloads"), Poll: &poll,
+		Margo: filepath.Join(b.dir, "identity"), Compose: b.program, Workloads: filepath.Join(b.dir, "workloads"), Poll: &poll,
 	}}
 	cmd.Site = b.manager.Address()
 	s := &client{console: console{Environment{Out: &b.out, Err: &b.err}, &Globals{StateDir: filepath.Join(b.dir, "state")}}}
@@ -154,8 +160,8 @@ func TestWatchIsADeviceOfMargo(t *testing.T) {
 	b.wantAsked("margo_app_database"+up, "margo_app_web"+up)
 	install := []string{"pending 2", "installing 2", "pending 2", "installing 2", "installed 2"}
 	b.wantStatuses("app", install...)
-	if got := b.read("environment-of-margo_app_web"); got != "GREETING='Hello $you ${x}'\n" {
-		t.Errorf("the environment is %q", got)
+	if got := b.read("greeting-of-margo_app_web"); got != "Hello $you ${x}" {
+		t.Errorf("the greeting is %q", got)
 	}
 
 	// Nothing changes, also with another program: nothing is done, and the manager has nothing new to hear.
@@ -166,7 +172,7 @@ func TestWatchIsADeviceOfMargo(t *testing.T) {
 	b.wantStatuses("app", install...)
 
 	// A container that has ended is started again by a round.
-	b.write("containers/margo_app_web", "exited Exited (1) 3 seconds ago\n")
+	b.write("containers/margo_app_web", "Exited (1) 3 seconds ago\n")
 	if err := b.watch(1); err != nil {
 		t.Fatal(err)
 	}
@@ -252,7 +258,7 @@ func TestWatchOfMargoWithoutTheManager(t *testing.T) {
 		w.WriteHeader(http.StatusServiceUnavailable)
 		return true
 	})
-	b.write("containers/margo_app_web", "exited Exited (1) 3 seconds ago\n")
+	b.write("containers/margo_app_web", "Exited (1) 3 seconds ago\n")
 	b.write("broken", "")
 	if err := b.watch(1); err == nil {
 		t.Error("what failed ended well")

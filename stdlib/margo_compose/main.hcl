@@ -16,15 +16,18 @@
 # compose.yaml names: ${GREETING}. They stand in a file that nobody else may read.
 #
 # It is started where package, parameters or program are others than those with
-# which it was started, or where one of its containers does not run. It has failed
-# where after the timeout not all of them run, or one says that it is not healthy.
-# A container that has ended well counts as done. With wait = false nobody waits.
+# which it was started, where one of its containers does not run, or is not there.
+# It has failed where after the timeout not all of them have run for three seconds,
+# or one says that it is not healthy. A container that has ended well counts as
+# done. With wait = false nobody waits.
 #
 # The program is one that has Compose's commands: docker compose, podman compose,
-# docker-compose or podman-compose.
+# docker-compose or podman-compose. The last makes all containers of a project anew
+# whenever it is started: it does not see what has changed.
 #
-# With removed = true containers and networks are taken away, and the component's
-# directory, with all that the application has put into it. Named volumes stay.
+# With removed = true containers and networks are taken away, also where compose.yaml
+# is broken, and the component's directory, with all that the application has put
+# into it. Named volumes stay.
 # Made absent, the directory goes, and containers stay as they are: so removed = true
 # comes first.
 #
@@ -67,16 +70,16 @@ variable "environment" {
   type        = map(string)
   default     = {}
   sensitive   = true
-  description = "Variables that compose.yaml names. A value is one line; one with ' in it has none of \", $, \\ and `."
+  description = "Variables that compose.yaml names. Values are taken as they are."
 
   validation {
-    condition     = alltrue([for name in keys(var.environment) : can(regex("^[A-Za-z_][A-Za-z0-9_]*$", name)) && !can(regex("^(COMPOSE|DOCKER|PODMAN)_", name))])
-    error_message = "A variable has letters, digits and _, begins with no digit, and is none of Compose and its programs (COMPOSE_…, DOCKER_…, PODMAN_…)."
+    condition     = alltrue([for name in keys(var.environment) : can(regex("^[A-Za-z_][A-Za-z0-9_]*$", name)) && !can(regex("^(COMPOSE_|CONTAINERS_|DOCKER_|PODMAN_|LD_|PYTHON|(CONTAINER_HOST|PATH|HOME)$)", name))])
+    error_message = "A variable has letters, digits and _, begins with no digit, and is none by which Compose and its programs run (PATH, HOME, CONTAINER_HOST, COMPOSE_…, CONTAINERS_…, DOCKER_…, PODMAN_…, LD_…, PYTHON…)."
   }
 
   validation {
-    condition     = alltrue([for value in values(var.environment) : !can(regex("[\\x00-\\x08\\x0a-\\x1f\\x7f]", value)) && !(can(regex("'", value)) && can(regex("[\"$`\\\\]", value)))])
-    error_message = "A value is one line, and has not both ' and one of \", $, \\ and `: a file of variables cannot hold it."
+    condition     = alltrue([for name, value in var.environment : !can(regex("\\x00", value)) && length(value) <= 32000])
+    error_message = "A value has at most 32000 characters, and not the one with the number 0: the environment of a program does not hold others."
   }
 }
 
@@ -132,8 +135,8 @@ locals {
   compose = ["sh", "-c", read("compose.sh"), "compose"]
   place   = [local.engine, var.project, local.home]
 
-  # As both docker compose and podman-compose read a file of variables: what stands between ' is taken as it is.
-  lines = [for name, value in var.environment : can(regex("'", value)) ? "${name}=\"${value}\"" : "${name}='${value}'"]
+  # For a shell: what stands between ' is taken as it is.
+  lines = [for name, value in var.environment : "export ${name}='${replace(value, "'", "'\\''")}'"]
 }
 
 state "files" {

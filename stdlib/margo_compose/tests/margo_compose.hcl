@@ -47,12 +47,12 @@ case "a project is a name" {
 
 case "a variable is not one of Compose" {
   vars         = { project = "shop", removed = true, environment = { COMPOSE_FILE = "/etc/x" } }
-  expect_error = ["none of Compose"]
+  expect_error = ["none by which Compose"]
 }
 
-case "a value is one line" {
-  vars         = { project = "shop", removed = true, environment = { A = "a\nB=c" } }
-  expect_error = ["A value is one line"]
+case "a variable is not one by which programs run" {
+  vars         = { project = "shop", removed = true, environment = { PATH = "/tmp" } }
+  expect_error = ["none by which Compose"]
 }
 
 case "a program is not anything" {

@@ -4,6 +4,7 @@ import (
 	"archive/tar"
 	"bytes"
 	"compress/gzip"
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -173,22 +174,48 @@ func TestProjectsAreDistinct(t *testing.T) {
 }
 
 func TestJudge(t *testing.T) {
-	for value, want := range map[string]bool{"plain": true, "it's": true, "$x \"y\"": true, "it's $5": false, "two\nlines": false, "": true, "tab\tis fine": true} {
-		d := rc2.Deployment{Components: []rc2.Component{{Name: "web"}}, Parameters: []rc2.Parameter{{Name: "p", Value: value, Targets: []rc2.Target{{Pointer: "A", Components: []string{"web"}}}}}}
-		if e := compose.Judge(d); (e == nil) != want {
-			t.Errorf("%q: %+v", value, e)
+	judge := func(pointer, value string) *rc2.Error {
+		return compose.Judge(rc2.Deployment{Components: []rc2.Component{{Name: "web"}}, Parameters: []rc2.Parameter{{Name: "p", Value: value, Targets: []rc2.Target{{Pointer: pointer, Components: []string{"web"}}}}}})
+	}
+	for value, want := range map[string]bool{"plain": true, "it's $5": true, "two\nlines": true, "": true, "nul\x00": false, strings.Repeat("ä", 32000): true, strings.Repeat("a", 32001): false} {
+		if e := judge("A", value); (e == nil) != want || e == nil != (complaint(t, "A", value) == "") {
+			t.Errorf("%.40q: %+v, %s", value, e, complaint(t, "A", value))
 		}
 	}
-	for pointer, want := range map[string]bool{"A_1": true, "1A": false, "a.b": false, "COMPOSE_FILE": false, "DOCKER_HOST": false, "A=B": false} {
-		d := rc2.Deployment{Components: []rc2.Component{{Name: "web"}}, Parameters: []rc2.Parameter{{Name: "p", Value: "x", Targets: []rc2.Target{{Pointer: pointer, Components: []string{"web"}}}}}}
-		if e := compose.Judge(d); (e == nil) != want {
-			t.Errorf("%q: %+v", pointer, e)
+	for pointer, want := range map[string]bool{
+		"A_1": true, "1A": false, "a.b": false, "A=B": false, "COMPOSE_FILE": false, "DOCKER_HOST": false, "PATH": false, "HOME": false, "LD_PRELOAD": false,
+		"CONTAINERS_CONF": false, "CONTAINER_HOST": false, "CONTAINER_NAME": true, "PODMAN_X": false, "PYTHONPATH": false, "PATHS": true, "dir": true,
+	} {
+		if e := judge(pointer, "x"); (e == nil) != want || e == nil != (complaint(t, pointer, "x") == "") {
+			t.Errorf("%q: %+v, %s", pointer, e, complaint(t, pointer, "x"))
 		}
 	}
 	d := rc2.Deployment{Parameters: []rc2.Parameter{{Name: "p", Targets: []rc2.Target{{Pointer: "A", Components: []string{"nobody"}}}}}}
 	if e := compose.Judge(d); e == nil || e.Code != margo.CodeParameter {
 		t.Errorf("%+v", e)
 	}
+}
+
+// complaint gives what std/margo_compose says of a variable: it wants the same of them.
+func complaint(t *testing.T, name, value string) string {
+	t.Helper()
+	vars := map[string]map[string]string{"environment": {name: value}}
+	data, err := json.Marshal(vars)
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := fstest.MapFS{
+		"vars.json": {Data: data},
+		"site.hcl":  {Data: []byte("component \"web\" {\n  source = \"std/margo_compose\"\n  vars = {\n    project = \"p\"\n    removed = true\n    environment = jsondecode(read(\"vars.json\")).environment\n  }\n}\n")},
+	}
+	site, list := lang.Load(files, lang.Options{Registry: modules.Standard(), Standard: stdlib.FS})
+	if list.HasErrors() {
+		return list.Error()
+	}
+	if _, list = site.Evaluate(t.Context(), lang.Target{Host: "host"}); list.HasErrors() {
+		return list.Error()
+	}
+	return ""
 }
 
 func TestProgress(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+	"unicode/utf8"
 
 	"github.com/hashicorp/hcl/v2/hclwrite"
 	"github.com/zclconf/go-cty/cty"
@@ -121,10 +122,18 @@ func Environment(d rc2.Deployment, component string) map[string]string {
 	return out
 }
 
-// variable is a name that a parameter may go to; those of Compose and its programs are theirs.
+// variable is a name that a parameter may go to.
 var variable = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`) })
 
-// Judge tells what of a deployment cannot be run, before anything is made of it: parameters that a file of variables cannot hold.
+// ownVariable are those by which Compose and its programs run.
+var ownVariable = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(COMPOSE_|CONTAINERS_|DOCKER_|PODMAN_|LD_|PYTHON|(CONTAINER_HOST|PATH|HOME)$)`)
+})
+
+// maxValue bounds a value: Linux takes 128 KiB of a variable, and a character has up to four bytes.
+const maxValue = 32000
+
+// Judge tells what of a deployment cannot be run, before anything is made of it: parameters that the environment of a program cannot hold.
 func Judge(d rc2.Deployment) *rc2.Error {
 	known := map[string]bool{}
 	for _, c := range d.Components {
@@ -141,11 +150,6 @@ func Judge(d rc2.Deployment) *rc2.Error {
 }
 
 func complain(t rc2.Target, value string, components map[string]bool) string {
-	for _, prefix := range []string{"COMPOSE_", "DOCKER_", "PODMAN_"} {
-		if strings.HasPrefix(t.Pointer, prefix) {
-			return fmt.Sprintf("the variable %.100s is one of Compose or its program", t.Pointer)
-		}
-	}
 	for _, name := range t.Components {
 		if !components[name] {
 			return fmt.Sprintf("there is no component %.100q", name)
@@ -154,10 +158,12 @@ func complain(t rc2.Target, value string, components map[string]bool) string {
 	switch {
 	case !variable().MatchString(t.Pointer):
 		return fmt.Sprintf("its pointer %.100q is no name of a variable, as compose wants it", t.Pointer)
-	case strings.ContainsFunc(value, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }):
-		return "its value is not one line"
-	case strings.Contains(value, "'") && strings.ContainsAny(value, "\"$`\\"):
-		return "its value has ' and one of \", $, \\ and `, which a file of variables cannot hold"
+	case ownVariable().MatchString(t.Pointer):
+		return fmt.Sprintf("the variable %.100s is one by which Compose and its programs run", t.Pointer)
+	case utf8.RuneCountInString(value) > maxValue:
+		return fmt.Sprintf("its value has more than %d characters, which no variable holds", maxValue)
+	case strings.Contains(value, "\x00"):
+		return "its value has the character with the number 0, which no variable holds"
 	}
 	return ""
 }
