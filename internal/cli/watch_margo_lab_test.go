@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -219,6 +220,28 @@ func TestDeviceRunsCompose(t *testing.T) {
 	t.Run("podman-compose", func(t *testing.T) { testCompose(t, newPodman, "podman-compose") })
 	if exec.Command("docker", "compose", "version").Run() == nil { // since Debian 13
 		t.Run("docker compose", func(t *testing.T) { testCompose(t, newDocker, "docker compose") })
+	}
+}
+
+// The page for people names the packages that have the programs.
+func TestPageNamesComposePackages(t *testing.T) {
+	page, err := os.ReadFile("../../docs/margo.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for program, engine := range map[string]string{"docker-compose": "dockerd", "podman-compose": "podman"} {
+		row := regexp.MustCompile("(?m)^.*12.*\\| `" + program + "` \\|$").Find(page)
+		for _, name := range []string{program, engine} {
+			path, err := exec.LookPath(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			out, err := exec.Command("dpkg", "--search", path).Output()
+			owner, _, _ := strings.Cut(string(out), ":")
+			if err != nil || !strings.Contains(string(row), "`"+owner+"`") {
+				t.Errorf("%s is of the package %q, and the row is %q, %v", name, owner, row, err)
+			}
+		}
 	}
 }
 

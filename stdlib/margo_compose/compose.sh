@@ -47,10 +47,10 @@ ask() {
 
 # clear takes away what has the project's label: containers have their time to end.
 clear() {
+  containers=$("$engine" ps --filter "$label" --quiet) || return 1
+  [ -z "$containers" ] || "$engine" stop $containers > /dev/null || return 1
   containers=$("$engine" ps --all --filter "$label" --quiet) || return 1
-  if [ -n "$containers" ]; then
-    "$engine" stop $containers > /dev/null && "$engine" rm --force $containers > /dev/null || return 1
-  fi
+  [ -z "$containers" ] || "$engine" rm --force $containers > /dev/null || return 1
   case $engine in *podman)
     for pod in "$project" "pod_$project"; do
       ! "$engine" pod exists "$pod" || "$engine" pod rm --force "$pod" > /dev/null || return 1
@@ -67,9 +67,10 @@ start() {
     *) ask up "$@"; return ;;
   esac
   said=$(ask up "$@" 2>&1)
-  status=$?
-  printf '%s\n' "$said"
-  [ $status = 0 ] && ! printf '%s\n' "$said" | grep -q '^exit code: [^0]' || return 1
+  if [ $? != 0 ] || printf '%s\n' "$said" | grep -q '^exit code: [^0]'; then
+    printf '%s\n' "$said" >&2
+    return 1
+  fi
   for service in $(ask services "$@" 2> /dev/null); do
     if [ -z "$("$engine" ps --all --filter "$label" --filter "label=com.docker.compose.service=$service" --quiet)" ]; then
       echo "the service $service has no container" >&2
