@@ -101,7 +101,7 @@ var imports = []struct {
 	{"runtime/planfile", []string{"internal/plainjson", "states", "graph", "runtime/host", "runtime/journal", "runtime/machine", "lang/diag", "lang/secrets", "lang/site"}, []string{"*"}},
 	{"runtime", []string{"internal/plainjson", "runtime/fault", "states", "graph", "lang/diag", "lang/expr", "rules", "runtime/host", "runtime/journal"}, []string{"*"}},
 	// What can be asked of a machine, and what it answers: data, of which the records are a part.
-	{"runtime/machine", []string{"lang/site", "states", "lang/diag", "runtime/journal", "runtime/reconcile"}, []string{"*"}},
+	{"runtime/machine", []string{"lang/site", "states", "lang/diag", "runtime/journal", "runtime/reconcile", "runtime/source"}, []string{"*"}},
 	// What is set up on a machine, as a site would declare it. It is data of the machine, and writes no language.
 	{"runtime/importer", []string{"lang/diag", "lang/expr", "runtime/host", "runtime/machine", "states"}, []string{"*"}},
 	// The suite that every machine passes, for go test alone.
@@ -130,7 +130,7 @@ var imports = []struct {
 	{"runtime/privilege/privilegetest", nil, nil},
 	{"runtime/become", []string{"lang/diag", "runtime/fault", "runtime/host", "runtime/host/links", "runtime/privilege", "runtime/wire"}, []string{"*"}},
 	{"runtime/runner", []string{"lang/site", "internal/atomicfile", "internal/plainjson", "runtime/fault", "states", "graph", "lang/diag", "modules/custom", "runtime", "runtime/host", "runtime/host/facts", "runtime/importer", "runtime/journal",
-		"runtime/machine", "runtime/planfile", "runtime/privilege", "runtime/reconcile", "runtime/wire", "runtime/bundle", "runtime/become", "runtime/agent/held"}, []string{"*"}},
+		"runtime/machine", "runtime/planfile", "runtime/privilege", "runtime/reconcile", "runtime/source", "runtime/wire", "runtime/bundle", "runtime/become", "runtime/agent/held"}, []string{"*"}},
 	{"runtime/ssh", []string{"internal/atomicfile", "lang/diag", "runtime/fault", "runtime/privilege", "runtime/wire"}, []string{"*"}},
 	{"runtime/remote", []string{"lang/diag", "runtime/fault", "states", "runtime/importer", "runtime/journal", "runtime/machine", "runtime/reconcile", "runtime/wire", "runtime/bundle"}, []string{"*"}},
 	// Whose turn it is, in a fleet and on a server: pure.

@@ -66,16 +66,8 @@ func untilText(t *time.Time) string {
 }
 
 // sourceWhy says why something stands as it does, in the words that follow that.
-func sourceWhy(t api.SourceText) (out string) {
-	for _, text := range []string{t.Reason, t.Source, t.Message} {
-		if text != "" {
-			out += ": " + ui.Line(text)
-		}
-	}
-	if t.Code != "" {
-		out += " (" + ui.Line(t.Code) + ")"
-	}
-	return out
+func sourceWhy(t api.SourceText) string {
+	return ui.Line(whyText(t.Reason, t.Source, t.Message, t.Code))
 }
 
 // sourceDetail tells people all of a source.

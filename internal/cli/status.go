@@ -103,7 +103,7 @@ func (s *client) showStatus(a *statusAnswer, whole bool) error {
 	if a.value == nil {
 		return s.failureHere(&a.reply)
 	}
-	if a.value.Status == nil && a.value.Hold == nil && a.value.Applying == nil && len(a.value.Loops) == 0 {
+	if a.value.Status == nil && a.value.Hold == nil && a.value.Applying == nil && len(a.value.Loops)+len(a.value.Followed) == 0 {
 		return s.nothingYet()
 	}
 	var out strings.Builder
@@ -188,6 +188,7 @@ func (now shownStatus) write(out *strings.Builder, machine, verbose bool) {
 			line("", "nobody has looked since: tenet watch or the agent does not run")
 		}
 	}
+	now.writeFollowed(line)
 	for _, d := range now.Owed {
 		line("owed", "%s, since run %s (%s): %s%s", d.Handler, d.Run, when(d.Since), d.Cause(), of(d.Site))
 	}

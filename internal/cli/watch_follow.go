@@ -130,7 +130,7 @@ func (w *followWatch) folder() (string, error) {
 		state, err = filepath.Abs(state)
 	}
 	sum := sha256.Sum256([]byte(w.address))
-	return filepath.Join(state, "sources", hex.EncodeToString(sum[:8])), err
+	return source.FolderIn(state, hex.EncodeToString(sum[:8])), err
 }
 
 // openFollower takes the follower up where it was, in its folder.
@@ -159,7 +159,7 @@ func (w *followWatch) openFollower(dir string) error {
 	if w.follower, err = source.Open(c); err != nil {
 		return err
 	}
-	if w.report, err = openRevisionReport(dir, w.address, cmd.Report, w.showReport); err != nil {
+	if w.report, err = openRevisionReport(dir, w.address, cmd.Report, c.Options, w.showReport); err != nil {
 		return err
 	}
 	if held := w.follower.State().Held; !held.IsZero() && !w.report.tracker.Report().Revision.Is(held) { // a process has died before it could tell
@@ -289,12 +289,14 @@ func firstMistakes(list diag.List) error {
 func (w *followWatch) tell(e source.Event) {
 	switch e.Kind {
 	case source.Advanced:
-		w.report.rejected = nil
+		w.report.kept.Rejected = nil
 		w.report.tracker.Advance(e.Revision)
+	case source.Skipped:
+		w.report.skip(e)
 	case source.Rejected:
 		w.report.reject(e)
 	case source.Adopted:
-		w.report.rejected = nil
+		w.report.kept.Rejected = nil
 		w.report.tracker.Begin(e.Revision, "its turn comes", w.components, w.removes)
 	}
 	if w.globals.JSON {

@@ -71,7 +71,7 @@ func (f *followed) reportPhases() (list []string) {
 		return nil
 	}
 	for line := range strings.Lines(string(data)) {
-		var r reportFile
+		var r source.Record
 		if strings.TrimSpace(line) == "" {
 			continue
 		}
@@ -150,6 +150,9 @@ func TestWatchRepository(t *testing.T) {
 	if r := f.record(); r.Rejected != nil || !strings.HasPrefix(r.Source, "component.bad.file") {
 		t.Errorf("the record is %+v", r)
 	}
+	if out := f.status(); !strings.Contains(out, "follows     git::") || !strings.Contains(out, "component bad: failed: component.bad.file") || !strings.Contains(out, "component web: ") {
+		t.Errorf("tenet status tells\n%s", out)
+	}
 	f.commit("web", "cache")
 	f.watch(3)
 	if told := f.reportPhases(); len(told) == 0 || told[len(told)-1] != "installed: bad=removed cache=installed web=installed" {
@@ -163,10 +166,29 @@ func TestWatchRepository(t *testing.T) {
 		t.Errorf("told was\n%s\n%s", strings.Join(told, "\n"), f.text)
 	}
 	f.expect("cache web")
+
+	// In a downtime it is not asked, and that is told.
+	downtime := "2020-01-01T00:00:00Z/2999-01-01T00:00:00Z moving house"
+	f.commit("web")
+	f.watch(2, "--downtime", downtime)
+	if out := f.status("--json"); !strings.Contains(out, `"closed": "moving house"`) || strings.Contains(out, `"away"`) {
+		t.Errorf("tenet status tells\n%s", out)
+	}
+	f.expect("cache more web", "installing: cache=installing more=installing web=installing", "installed: cache=installed more=installed web=installed")
+}
+
+// status is what tenet status says of it.
+func (f *followed) status(more ...string) string {
+	f.Helper()
+	var out bytes.Buffer
+	if exit := Main(append([]string{"status", "--state-dir", f.state}, more...), Environment{In: strings.NewReader(""), Out: &out, Err: &out, Environ: os.Environ()}); exit != exitDone {
+		f.Errorf("tenet status: %d\n%s", exit, out.String())
+	}
+	return out.String()
 }
 
 // record is what the state folder says.
-func (f *followed) record() (r reportFile) {
+func (f *followed) record() (r source.Record) {
 	f.Helper()
 	names, err := filepath.Glob(filepath.Join(f.state, "sources", "*", "report.json"))
 	if err != nil || len(names) != 1 {

@@ -7,14 +7,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"time"
 
-	"github.com/tenetcm/tenet/internal/atomicfile"
 	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/runtime/reconcile"
 	"github.com/tenetcm/tenet/runtime/source"
@@ -24,47 +20,34 @@ import (
 // revisionReport tells what becomes of revisions: the record of the source, who looks at the terminal, and a program.
 type revisionReport struct {
 	tracker source.Tracker
-	file    string
-	address string
+	dir     string
+	kept    source.Record // what is recorded beside the report of the tracker
 	program string
 	show    func(source.Report)
-	// rejected is the newest revision, if it cannot be used.
-	rejected *source.Report
-	failed   error // of what was told
+	failed  error // of what was told
 }
 
-// reportFile is what is recorded, and what a program gets.
-type reportFile struct {
-	Address string `json:"address"`
-	source.Report
-	// Rejected is the newest revision, if it cannot be used: the report is that of the one that counts.
-	Rejected *source.Report `json:"rejected,omitempty"`
-}
+const programTime = 10 * time.Second
 
-const (
-	reportName  = "report.json"
-	programTime = 10 * time.Second
-)
-
-// openRevisionReport takes up what was told before.
-func openRevisionReport(dir, address, program string, show func(source.Report)) (*revisionReport, error) {
-	r := &revisionReport{file: filepath.Join(dir, reportName), address: address, program: program, show: show}
+// openRevisionReport takes up what was told before. The schedule is recorded at once: it says why nothing is tried.
+func openRevisionReport(dir, address, program string, schedule source.Options, show func(source.Report)) (*revisionReport, error) {
+	r := &revisionReport{dir: dir, program: program, show: show}
 	r.tracker = source.Tracker{Now: time.Now, Tell: func(report source.Report) {
 		show(report)
 		if err := r.tell(report); err != nil {
 			r.failed = errors.Join(r.failed, err)
 		}
 	}}
-	data, err := os.ReadFile(r.file)
-	if errors.Is(err, fs.ErrNotExist) {
-		return r, nil
+	before, err := source.ReadRecord(dir)
+	if err != nil {
+		return nil, err
 	}
-	var before reportFile
-	if err == nil && json.Unmarshal(data, &before) == nil {
+	if before != nil {
 		r.tracker.Resume(before.Report)
-		r.rejected = before.Rejected
+		r.kept = *before
 	}
-	return r, err
+	r.kept.Address, r.kept.Schedule = address, &schedule
+	return r, r.record(r.tracker.Report())
 }
 
 // tell records a report of the revision that counts, and hands it to the program.
@@ -73,11 +56,14 @@ func (r *revisionReport) tell(report source.Report) error {
 }
 
 func (r *revisionReport) record(report source.Report) error {
-	data, err := json.Marshal(reportFile{r.address, report, r.rejected})
-	if err != nil {
-		return err
-	}
-	return atomicfile.Replace(r.file, atomicfile.Options{}, atomicfile.Data(data))
+	r.kept.Report = report
+	return r.kept.Save(r.dir)
+}
+
+// skip notes a revision that never counted.
+func (r *revisionReport) skip(e source.Event) {
+	r.kept.Skip(e)
+	r.failed = errors.Join(r.failed, r.record(r.tracker.Report()))
 }
 
 // hand gives a report to the program, which has a short time for it.
@@ -85,7 +71,7 @@ func (r *revisionReport) hand(report source.Report) error {
 	if r.program == "" {
 		return nil
 	}
-	data, err := json.Marshal(reportFile{Address: r.address, Report: report})
+	data, err := json.Marshal(source.Record{Address: r.kept.Address, Report: report})
 	if err != nil {
 		return err
 	}
@@ -94,7 +80,7 @@ func (r *revisionReport) hand(report source.Report) error {
 	command := exec.CommandContext(ctx, r.program)
 	command.Stdin, command.WaitDelay = bytes.NewReader(data), time.Second
 	if out, err := command.CombinedOutput(); err != nil {
-		return &diag.HintError{Message: fmt.Sprintf("--report %s: %v: %s", r.program, err, diag.Shorten(diag.Safe(strings.TrimSpace(string(out))))), Hint: "what became of the revision is in " + r.file}
+		return &diag.HintError{Message: fmt.Sprintf("--report %s: %v: %s", r.program, err, diag.Shorten(diag.Safe(strings.TrimSpace(string(out))))), Hint: "what became of the revision is in " + r.dir}
 	}
 	return nil
 }
@@ -102,7 +88,7 @@ func (r *revisionReport) hand(report source.Report) error {
 // reject tells of a revision that cannot be used. The one that counts stands as it did.
 func (r *revisionReport) reject(e source.Event) {
 	failed := source.Report{Revision: e.Revision, Phase: source.Failed, Code: "rejected", Message: diag.Shorten(e.Text), Since: e.Time, Components: []source.Component{}}
-	r.rejected = &failed
+	r.kept.Rejected = &failed
 	r.show(failed)
 	r.failed = errors.Join(r.failed, r.record(r.tracker.Report()), r.hand(failed))
 }

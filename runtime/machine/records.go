@@ -5,6 +5,7 @@ import (
 
 	"github.com/tenetcm/tenet/runtime/journal"
 	"github.com/tenetcm/tenet/runtime/reconcile"
+	"github.com/tenetcm/tenet/runtime/source"
 	"github.com/tenetcm/tenet/states"
 )
 
@@ -24,6 +25,8 @@ type Status struct {
 	Damaged      []string              `json:"damaged,omitempty"`
 	// Loops are those that keep sites here, of the machine alone.
 	Loops []reconcile.State `json:"loops,omitempty"`
+	// Followed are the sources that are followed here, likewise.
+	Followed []source.Followed `json:"followed,omitempty"`
 	// Failures are, by site, the latest runs of sites that did not end well; of the
 	// machine alone.
 	Failures map[string]*Failure `json:"failures,omitempty"`

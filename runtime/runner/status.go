@@ -9,11 +9,13 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/runtime/journal"
 	"github.com/tenetcm/tenet/runtime/machine"
 	"github.com/tenetcm/tenet/runtime/reconcile"
+	"github.com/tenetcm/tenet/runtime/source"
 	"github.com/tenetcm/tenet/states"
 )
 
@@ -139,6 +141,9 @@ func (r *Runner) Status(_ context.Context, id string) (_ *machine.Status, err er
 		}
 		if now.Loops, err = reconcile.In(r.StateDir).List(); err != nil {
 			return nil, err
+		}
+		if now.Followed, err = source.List(r.StateDir, time.Now()); err != nil { // the rest is told all the same
+			now.Damaged = append(now.Damaged, err.Error())
 		}
 	}
 	if now.Status != nil && run.Counts == nil {
