@@ -20,8 +20,8 @@ type overview struct {
 
 // failure is the newest run that has failed of a host for a site.
 type failure struct {
-	api.Run
-	Times int // that it has failed among the newest ones
+	Newest api.Run
+	Times  int // that it has failed among the newest ones
 }
 
 // failuresOf takes those together that are of the same host and site.

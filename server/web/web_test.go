@@ -169,11 +169,16 @@ func TestHostileHosts(t *testing.T) {
 	p, _ := newTest(t, access.AllGrants(), map[string]any{"/v1/hosts": list(map[string]any{
 		"id": strings.Repeat("a", 52), "name": "../" + evil, "state": "pending", "reason": evil, "source": evil, "labels": map[string]string{evil: "javascript:alert(1)"},
 		"replaces": map[string]any{"id": strings.Repeat("q", 51) + "a", "difference": []any{map[string]string{"what": evil, "held": evil, "asks": evil}}},
-		"status":   map[string]any{"sites": map[string]any{evil: map[string]any{"delivery": map[string]any{"revision": evil, "pending": evil}, "loop": map[string]any{"phase": evil, "reason": evil}}}}})})
+		"status":   map[string]any{"sites": map[string]any{evil: map[string]any{"delivery": map[string]any{"revision": evil, "pending": evil}, "loop": map[string]any{"phase": evil, "reason": evil}}}}}),
+		"/v1/runs":        list(map[string]any{"host": strings.Repeat("a", 52), "name": evil, "run": "../" + evil, "site": evil, "error": evil}),
+		"/v1/deployments": list(map[string]any{"id": 7, "site": evil, "phase": evil, "message": evil, "by": evil}, map[string]any{"id": 8, "site": evil, "phase": "paused", "why": map[string]any{"text": evil, "ask": evil}})})
 	for _, path := range []string{"/hosts", "/hosts?words=" + url.QueryEscape(evil) + "&select=" + url.QueryEscape(evil), "/enrolment", "/", "/" + url.PathEscape(evil)} {
 		body := request(p, "GET", path, nil).Body.String()
 		if strings.Contains(body, "<script>alert") || regexp.MustCompile(`(href|action)="javascript`).MatchString(body) {
 			t.Errorf("%s lets it through:\n%s", path, body)
+		}
+		if path == "/" && (!strings.Contains(body, "/runs/..%2F") || !strings.Contains(body, "Deployment 8 of")) {
+			t.Errorf("the overview does not show what failed and what waits:\n%s", body)
 		}
 		if strings.Contains(body, `href="/hosts/../`) {
 			t.Errorf("%s leads out of the hosts", path)
