@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/tenetcm/tenet/runtime/fault"
 )
 
 // makeDemo runs a demo until its hosts have done something, and takes its directory.
@@ -54,7 +56,7 @@ func start(ctx context.Context, program string, environ []string, args ...string
 		}
 		if at, ok := strings.CutPrefix(line, "The server is at "); ok {
 			s.url = strings.TrimSpace(at)
-			go func() { _, _ = io.Copy(io.Discard, lines) }() // what else it says is of no interest
+			fault.Go(func() { _, _ = io.Copy(io.Discard, lines) }) // what else it says is of no interest
 			return s, nil
 		}
 	}
