@@ -109,9 +109,10 @@ type FleetStatus struct {
 	States       map[enroll.State]int   `json:"states" nullable:"false" doc:"Hosts by their enrolment."`
 	Reachability map[sessions.Reach]int `json:"reachability" nullable:"false" doc:"Hosts that were taken in, by when they were heard of."`
 	Standing
-	Questions int                       `json:"questions" doc:"Hosts on which a person is to decide, since copies of many were noticed at once."`
-	Sites     map[string]*Standing      `json:"sites" nullable:"false" doc:"The same for each site."`
-	Labels    map[string]map[string]int `json:"labels,omitempty" doc:"Where they were asked for: hosts that were taken in, by the values of each label. One with more than 200 values is left out."`
+	Recovering bool                      `json:"recovering,omitempty" doc:"The server was restored from a backup, or taken back in time: nothing is delivered until a person has decided."`
+	Questions  int                       `json:"questions" doc:"Hosts on which a person is to decide, since copies of many were noticed at once."`
+	Sites      map[string]*Standing      `json:"sites" nullable:"false" doc:"The same for each site."`
+	Labels     map[string]map[string]int `json:"labels,omitempty" doc:"Where they were asked for: hosts that were taken in, by the values of each label. One with more than 200 values is left out."`
 }
 
 type fleetStatusInput struct {
@@ -143,7 +144,7 @@ func (a *API) fleetStatus(ctx context.Context, c *access.Caller, in *fleetStatus
 	count := out.counter(c, in.Site)
 	var at *sessions.Glances
 	if a.o.Sessions != nil {
-		at = a.o.Sessions.Glances()
+		at, out.Recovering = a.o.Sessions.Glances(), a.o.Sessions.Recovering()
 	}
 	for h := range hosts {
 		if a.o.Sessions == nil {

@@ -81,7 +81,8 @@ func (p *Pages) overview(v *view) (*page, error) {
 		}
 		o.Drifted = hosts.Items
 	}
-	return shown, v.addAsks(&o)
+	o.addAsks()
+	return shown, nil
 }
 
 // addDeployments adds those that are under way, and the last ones that have ended.
@@ -104,20 +105,14 @@ func (v *view) addDeployments(o *overview) error {
 }
 
 // addAsks adds what waits for a person, the gravest first.
-func (v *view) addAsks(o *overview) error {
+func (o *overview) addAsks() {
 	add := func(n int, one, path, action string) {
 		if n > 0 {
 			o.Asks = append(o.Asks, ask{count(n, one), path, action})
 		}
 	}
-	if v.caller.MayEverywhere("admin") {
-		s, err := get[api.ServerStatus](v, "/v1/server", nil)
-		if err != nil {
-			return err
-		}
-		if s.Recovering {
-			o.Asks = append(o.Asks, ask{"The server was restored, and delivers nothing", "/server", "Decide"})
-		}
+	if o.Status.Recovering {
+		o.Asks = append(o.Asks, ask{"The server was restored, and delivers nothing", "/server", "Decide"})
 	}
 	add(o.Status.Questions, "host of which a copy was noticed", "/enrolment", "Decide")
 	add(o.Status.Phases["help"], "host whose loop needs help", "/hosts?phase=help", "Look")
@@ -128,7 +123,6 @@ func (v *view) addAsks(o *overview) error {
 			o.Asks = append(o.Asks, ask{"Deployment " + digits(d.ID) + " of " + d.Site + " is " + d.Phase, route("deployments", digits(d.ID)), "Decide"})
 		}
 	}
-	return nil
 }
 
 // axesOf makes the axes of a fleet: delivery, state and reachability, and drift, which is a part of state.
