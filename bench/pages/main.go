@@ -17,13 +17,14 @@ import (
 	"path/filepath"
 	"syscall"
 	"time"
+
+	"github.com/tenetcm/tenet/server/web/webtest"
 )
 
 // options are those of the command line.
 type options struct {
 	hosts, runs, times int
 	dir                string
-	browser            bool
 }
 
 func main() {
@@ -32,7 +33,6 @@ func main() {
 	flag.IntVar(&o.runs, "runs", 1_000_000, "and so many runs")
 	flag.IntVar(&o.times, "times", 20, "each page is asked for so often")
 	flag.StringVar(&o.dir, "dir", "", "the directory of the server: it is filled once, and kept (default: one that is removed)")
-	flag.BoolVar(&o.browser, "browser", false, "measure in Debian's chromium, too")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -61,7 +61,7 @@ func measure(ctx context.Context, o options) error {
 		if err := makeDemo(ctx, program, work, o.dir); err != nil {
 			return err
 		}
-		if err := fill(filepath.Join(o.dir, "store"), o.hosts, o.runs); err != nil {
+		if err := webtest.Fill(o.dir, o.hosts, o.runs); err != nil {
 			return err
 		}
 		fmt.Printf("%d hosts and %d runs were written in %.0f s\n", o.hosts, o.runs, time.Since(begin).Seconds())

@@ -133,3 +133,31 @@ func TestWithoutScript(t *testing.T) {
 		t.Errorf("the token is not there:\n%s", page)
 	}
 }
+
+// TestManyHosts filters 50,000 hosts as one types. The server answers within the patience of who types.
+func TestManyHosts(t *testing.T) {
+	s := webtest.RunFilled(t, webtest.Build(t), 50_000, 200_000)
+	b, err := webtest.Start(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	tab, done, err := b.Tab(5 * time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer done()
+	do(t, tab, webtest.LogIn(s.URL, "admin", s.Password), chromedp.Navigate(s.URL+"/hosts"), chromedp.WaitReady("[data-row]"))
+	until(t, tab, `/^50,0\d\d hosts$/.test(document.querySelector(".pages span").textContent)`)
+	do(t, tab, chromedp.SendKeys("#words", "node4999"))
+	until(t, tab, `document.querySelector(".pages span").textContent === "10 hosts" && document.querySelectorAll("[data-row]").length === 10`)
+	do(t, tab, chromedp.KeyEvent(kb.Escape), chromedp.SendKeys("#select", "zone=z3,!node0*"))
+	until(t, tab, `document.querySelectorAll("[data-row]").length === 100 && [...document.querySelectorAll("[data-row]")].every(r => r.textContent.includes("zone=z3") && !r.textContent.includes("node0"))`)
+	first := `document.querySelector("[data-row] .name").textContent`
+	before, err := chromedp.Run(tab, chromedp.Evaluate[string](first))
+	if err != nil {
+		t.Fatal(err)
+	}
+	do(t, tab, chromedp.Click(`a[rel=next]`))
+	until(t, tab, `document.querySelectorAll("[data-row]").length === 100 && `+first+` > "`+before+`" && document.getElementById("select").value === "zone=z3,!node0*"`)
+}

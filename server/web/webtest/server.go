@@ -20,6 +20,7 @@ import (
 // Server is tenet's own program, which runs a server.
 type Server struct {
 	URL, Password string
+	Temp          string // in which it makes what is gone at its end
 	argv          []string
 	command       *exec.Cmd
 }
@@ -59,7 +60,8 @@ func free(t testing.TB) string {
 func (s *Server) Start(t testing.TB) {
 	t.Helper()
 	s.command = exec.Command(s.argv[0], s.argv[1:]...)
-	s.command.Env = append(os.Environ(), "TMPDIR="+t.TempDir())
+	s.Temp = t.TempDir()
+	s.command.Env = append(os.Environ(), "TMPDIR="+s.Temp)
 	s.command.Stderr = io.Discard
 	out, err := s.command.StdoutPipe()
 	if err == nil {
@@ -119,4 +121,28 @@ func (s *Server) read(ctx context.Context, out io.Reader) error {
 func (s *Server) Kill() {
 	_ = s.command.Process.Kill() // it may have ended
 	_ = s.command.Wait()         // killed is what it is to be
+}
+
+// RunFilled runs a server with so many hosts and runs in its store.
+func RunFilled(t testing.TB, program string, hosts, runs int) *Server {
+	t.Helper()
+	const warm = 15 * time.Second // until hosts of the demo have something to show
+	demo := Run(t, program, "--demo", "8")
+	time.Sleep(warm)
+	demo.Kill() // so that it does not remove what it has made
+	found, err := filepath.Glob(filepath.Join(demo.Temp, "tenet-demo-*"))
+	if err != nil || len(found) != 1 {
+		t.Fatalf("the demo has left %q (%v)", found, err)
+	}
+	if err := Fill(found[0], hosts, runs); err != nil {
+		t.Fatal(err)
+	}
+	password, err := os.ReadFile(filepath.Join(found[0], "admin.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &Server{argv: []string{program, "server", "--listen", free(t), "--agents", free(t), "--name", "localhost", "--dir", found[0]}, Password: strings.TrimSpace(string(password))}
+	s.Start(t)
+	t.Cleanup(s.Kill)
+	return s
 }

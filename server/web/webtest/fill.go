@@ -1,4 +1,4 @@
-package main
+package webtest
 
 import (
 	"crypto/sha256"
@@ -20,9 +20,10 @@ type table struct {
 	rows    [][]any
 }
 
-// fill writes the rows of a store's hosts again for as many others, and further runs of all of them.
-func fill(dir string, hosts, runs int) error {
-	found, err := filepath.Glob(filepath.Join(dir, "*.db"))
+// Fill writes the rows of a demo's hosts again for as many others, and further runs of all of them, into the directory of
+// its server, which must not run. Nobody is behind the hosts: to a server they are silent.
+func Fill(dir string, hosts, runs int) error {
+	found, err := filepath.Glob(filepath.Join(dir, "store", "*.db"))
 	if err != nil || len(found) != 1 {
 		return fmt.Errorf("%s has %d databases (%w)", dir, len(found), err)
 	}
