@@ -1,6 +1,8 @@
-// Pictures takes pictures of all pages of a server: wide and narrow, light and dark.
+// Pictures takes pictures of all pages of a server: wide and narrow, light and dark. It goes to every kind of page to which
+// links lead, or to those that are named.
 //
-//	go run ./bench/pictures -url https://localhost:8443 -name admin -password-file FILE -out DIR [PATH...]
+//	tenet server --demo 20
+//	go run ./bench/pictures -out DIR -url https://localhost:8443 -password-file FILE [PATH...]
 package main
 
 import (
@@ -9,6 +11,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -43,7 +46,7 @@ func take(url, name, file, out, look string, paths []string) error {
 		return err
 	}
 	defer b.Close()
-	tab, done, err := b.Tab(10 * time.Minute)
+	tab, done, err := b.Tab(20 * time.Minute)
 	if err != nil {
 		return err
 	}
@@ -51,15 +54,25 @@ func take(url, name, file, out, look string, paths []string) error {
 	if err := chromedp.Do(tab, webtest.LogIn(url, name, strings.TrimSpace(string(password)))); err != nil {
 		return err
 	}
+	each := func(address string, l webtest.Look) error {
+		if look != "" && look != l.Name {
+			return nil
+		}
+		if err := chromedp.Do(tab, chromedp.Sleep(200*time.Millisecond)); err != nil {
+			return err
+		}
+		return webtest.Picture(tab, filepath.Join(out, webtest.FileName(address)+"-"+l.Name+".png"))
+	}
+	if len(paths) == 0 {
+		_, err := webtest.Crawl(tab, url, each)
+		return err
+	}
+	looks := slices.DeleteFunc(webtest.Looks(), func(l webtest.Look) bool { return look != "" && look != l.Name })
 	for _, path := range paths {
-		for _, l := range webtest.Looks() {
-			if look != "" && look != l.Name {
-				continue
-			}
-			picture := filepath.Join(out, fileName(path)+"-"+l.Name+".png")
-			err := chromedp.Do(tab, l.Use(), chromedp.Navigate(url+path), chromedp.WaitReady("#main"), chromedp.Sleep(200*time.Millisecond))
+		for _, l := range looks {
+			err := chromedp.Do(tab, l.Use(), chromedp.Navigate(url+path), chromedp.WaitReady("#main"))
 			if err == nil {
-				err = webtest.Picture(tab, picture)
+				err = each(path, l)
 			}
 			if err != nil {
 				return fmt.Errorf("%s: %w", path, err)
@@ -67,13 +80,4 @@ func take(url, name, file, out, look string, paths []string) error {
 		}
 	}
 	return nil
-}
-
-// fileName is a page's path as a file's name.
-func fileName(path string) string {
-	name := strings.Trim(strings.NewReplacer("/", "-", "?", "-", "=", "-", "&", "-").Replace(path), "-")
-	if name == "" {
-		return "overview"
-	}
-	return name
 }

@@ -4,10 +4,8 @@ package web_test
 
 import (
 	"context"
-	"net/url"
-	"os"
+	"maps"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -63,71 +61,29 @@ func text(t *testing.T, tab context.Context, selector string) string {
 	return out
 }
 
-// links gives the pages to which a page leads, those of this server alone.
-func links(t *testing.T, tab context.Context) []string {
-	t.Helper()
-	list, err := chromedp.Run(tab, chromedp.Evaluate[[]string](`[...document.querySelectorAll("a[href]")].map(a => new URL(a.href)).filter(u => u.origin === location.origin).map(u => u.pathname + u.search)`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return list
-}
-
 // TestEveryPage goes to every kind of page that a demo has, in both themes, and wide and narrow: none lets people down
 // who use a keyboard or a screen reader, none has a script that fails, none scrolls sideways on a phone.
 func TestEveryPage(t *testing.T) {
 	tab, s := demoTab(t)
 	time.Sleep(12 * time.Second) // until there is something to see
-	seen, todo := map[string]bool{"/": true}, []string{"/"}
-	pictures := os.Getenv("TENET_PICTURES") // a directory, for who wants to look at them
-	for len(todo) > 0 && len(seen) < 80 {
-		at := todo[0]
-		todo = todo[1:]
-		for _, l := range webtest.Looks() {
-			checkPage(t, tab, s.URL, at, l, pictures)
-		}
-		for _, next := range links(t, tab) {
-			if kind := kindOfPage(next); kind != "" && !seen[kind] {
-				seen[kind] = true
-				todo = append(todo, next)
-			}
-		}
+	kinds, err := webtest.Crawl(tab, s.URL, func(at string, l webtest.Look) error {
+		checkPage(t, tab, at, l)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 	for _, kind := range []string{"/", "/hosts", "/enrolment", "/people", "/people/*", "/audit", "/account"} {
-		if !seen[kind] {
+		if !kinds[kind] {
 			t.Errorf("no page leads to %s", kind)
 		}
 	}
-	t.Logf("%d kinds of pages: %s", len(seen), strings.Join(sorted(seen), " "))
-}
-
-func sorted(set map[string]bool) (list []string) {
-	for one := range set {
-		list = append(list, one)
-	}
-	slices.Sort(list)
-	return list
-}
-
-// kindOfPage is a page's address without the names in it, so that of many alike one is looked at; empty: it is no page.
-func kindOfPage(address string) string {
-	u, err := url.Parse(address)
-	if err != nil || strings.HasPrefix(u.Path, "/v1/") || strings.HasPrefix(u.Path, "/assets/") {
-		return ""
-	}
-	names := regexp.MustCompile(`^/(hosts|sites|people|deployments|clusters|sources)/[^/]+`)
-	kind := names.ReplaceAllString(u.Path, "/$1/*")
-	kind = regexp.MustCompile(`/(runs|revisions|sessions|tokens|programs|sites|updates|releases|clusters)/[^/]+`).ReplaceAllString(kind, "/$1/*")
-	if tab := u.Query().Get("tab"); tab != "" {
-		kind += "?tab=" + tab
-	}
-	return kind
+	t.Logf("%d kinds of pages: %s", len(kinds), strings.Join(slices.Sorted(maps.Keys(kinds)), " "))
 }
 
 // checkPage looks at one page in one look.
-func checkPage(t *testing.T, tab context.Context, server, at string, l webtest.Look, pictures string) {
+func checkPage(t *testing.T, tab context.Context, at string, l webtest.Look) {
 	t.Helper()
-	do(t, tab, l.Use(), chromedp.Navigate(server+at), chromedp.WaitReady("#main"))
 	findings, err := webtest.Findings(tab)
 	if err != nil {
 		t.Fatalf("%s: %v", at, err)
@@ -144,14 +100,5 @@ func checkPage(t *testing.T, tab context.Context, server, at string, l webtest.L
 	}
 	if heading := text(t, tab, "h1"); strings.Contains(heading, "fault") || strings.Contains(heading, "Not found") {
 		t.Errorf("%s: %s: %s", at, heading, text(t, tab, "#main"))
-	}
-	if pictures != "" {
-		name := strings.Trim(regexp.MustCompile(`[^a-zA-Z0-9]+`).ReplaceAllString(at, "-"), "-")
-		if name == "" {
-			name = "overview"
-		}
-		if err := webtest.Picture(tab, path.Join(pictures, name+"-"+l.Name+".png")); err != nil {
-			t.Error(err)
-		}
 	}
 }
