@@ -67,7 +67,7 @@ type Config struct {
 	// OTLP is a collector of OpenTelemetry, to which metrics are sent each minute: https://HOST:4318; empty: none. OTLPHeader is sent along.
 	OTLP       string
 	OTLPHeader map[string]string
-	// GitCredentials is a directory with HOST.token, HOST.key and known_hosts, for repositories that are followed; empty: there is none.
+	// GitCredentials is a directory with HOST.token or HOST.helper, HOST.key and known_hosts, for repositories that are followed; empty: there is none.
 	GitCredentials string
 	// HostQuota is how many bytes a host may tell a day; 0: sessions.DefaultQuota. StoreLimit is how many bytes the database may take; 0: nobody has said.
 	HostQuota, StoreLimit int64

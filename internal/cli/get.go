@@ -36,17 +36,22 @@ type getCmd struct {
 
 // gitFlags are for repositories that do not let everybody in.
 type gitFlags struct {
-	TokenFile string `help:"For repositories by https://: file whose first line is a token or password." placeholder:"FILE"`
-	SSHKey    string `help:"For repositories by ssh://: private key (default: those that ssh finds)." placeholder:"FILE"`
+	TokenFile        string `help:"For repositories by https://: file whose first line is a token or password." placeholder:"FILE"`
+	CredentialHelper string `help:"For repositories by https://: program that git asks for a user and a password, as in gitcredentials(7)." placeholder:"PROGRAM"`
+	SSHKey           string `help:"For repositories by ssh://: private key (default: those that ssh finds)." placeholder:"FILE"`
 }
 
 // credentials are those of the flags, whose files have to be there.
 func (f gitFlags) credentials() (git.Credentials, error) {
-	err := findFile("token-file", &f.TokenFile)
-	if err == nil {
-		err = findFile("ssh-key", &f.SSHKey)
+	if f.TokenFile != "" && f.CredentialHelper != "" {
+		return git.Credentials{}, bothCredentials()
 	}
-	return git.Credentials{TokenFile: f.TokenFile, SSHKey: f.SSHKey}, err
+	err := errors.Join(findFile("token-file", &f.TokenFile), findFile("credential-helper", &f.CredentialHelper), findFile("ssh-key", &f.SSHKey))
+	return git.Credentials{TokenFile: f.TokenFile, Helper: f.CredentialHelper, SSHKey: f.SSHKey}, err
+}
+
+func bothCredentials() error {
+	return usage("leave one out", "--token-file and --credential-helper say both by which password a repository is read")
 }
 
 // packageChoice chooses packages; as a flag it may stand without a value, for all.

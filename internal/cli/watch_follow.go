@@ -23,12 +23,13 @@ import (
 
 // followFlags are for a site that is followed in a repository of Git.
 type followFlags struct {
-	Signers    string   `help:"With git::…: file of allowed signers. Take only what one of them has signed, and only what comes after what counts." placeholder:"FILE"`
-	TokenFile  string   `help:"With git::https://…: file whose first line is a token or password." placeholder:"FILE"`
-	SSHKey     string   `help:"With git::ssh://…: private key." placeholder:"FILE"`
-	KnownHosts string   `help:"With git::ssh://…: keys of hosts." placeholder:"FILE"`
-	Downtime   []string `sep:"none" help:"With git::… and margo+https://…: time in which the repository or the manager is not asked, and nothing counts as failed." placeholder:"FROM/TO[ REASON]"`
-	Report     string   `help:"With git::…: program that gets what became of a revision, as JSON, at each transition." placeholder:"PROGRAM"`
+	Signers          string   `help:"With git::…: file of allowed signers. Take only what one of them has signed, and only what comes after what counts." placeholder:"FILE"`
+	TokenFile        string   `help:"With git::https://…: file whose first line is a token or password." placeholder:"FILE"`
+	CredentialHelper string   `help:"With git::https://…: program that git asks for a user and a password, as in gitcredentials(7)." placeholder:"PROGRAM"`
+	SSHKey           string   `help:"With git::ssh://…: private key." placeholder:"FILE"`
+	KnownHosts       string   `help:"With git::ssh://…: keys of hosts." placeholder:"FILE"`
+	Downtime         []string `sep:"none" help:"With git::… and margo+https://…: time in which the repository or the manager is not asked, and nothing counts as failed." placeholder:"FROM/TO[ REASON]"`
+	Report           string   `help:"With git::…: program that gets what became of a revision, as JSON, at each transition." placeholder:"PROGRAM"`
 }
 
 // isFollowed tells whether the site is in a repository.
@@ -36,14 +37,16 @@ func (cmd *watchCmd) isFollowed() bool { return strings.HasPrefix(cmd.Site, git.
 
 // check refuses flags that do not fit together.
 func (f *followFlags) check(cmd *watchCmd) error {
-	given := f.Signers + f.TokenFile + f.SSHKey + f.KnownHosts + f.Report
+	given := f.Signers + f.TokenFile + f.CredentialHelper + f.SSHKey + f.KnownHosts + f.Report
 	switch {
 	case !cmd.isFollowed() && given != "":
-		return usage("the site is git::https://HOST/REPOSITORY//DIR?ref=BRANCH", "--signers, --token-file, --ssh-key, --known-hosts and --report are for a repository that is followed")
+		return usage("the site is git::https://HOST/REPOSITORY//DIR?ref=BRANCH", "--signers, --token-file, --credential-helper, --ssh-key, --known-hosts and --report are for a repository that is followed")
+	case f.TokenFile != "" && f.CredentialHelper != "":
+		return bothCredentials()
 	case !cmd.isFollowed() && !cmd.isDevice() && len(f.Downtime) > 0:
 		return usage("the site is git::URL, or margo+https://HOST", "--downtime is for what is followed")
 	}
-	for name, path := range map[string]*string{"signers": &f.Signers, "token-file": &f.TokenFile, "ssh-key": &f.SSHKey, "known-hosts": &f.KnownHosts, "report": &f.Report} {
+	for name, path := range map[string]*string{"signers": &f.Signers, "token-file": &f.TokenFile, "credential-helper": &f.CredentialHelper, "ssh-key": &f.SSHKey, "known-hosts": &f.KnownHosts, "report": &f.Report} {
 		if err := findFile(name, path); err != nil {
 			return err
 		}
@@ -141,7 +144,7 @@ func (w *followWatch) openFollower(dir string) error {
 	}
 	cmd := w.cmd
 	client := &git.Client{Dir: filepath.Join(filepath.Dir(filepath.Dir(dir)), "repositories"), Getenv: w.getenv,
-		Credentials: git.Credentials{TokenFile: cmd.TokenFile, SSHKey: cmd.SSHKey, KnownHosts: cmd.KnownHosts}}
+		Credentials: git.Credentials{TokenFile: cmd.TokenFile, Helper: cmd.CredentialHelper, SSHKey: cmd.SSHKey, KnownHosts: cmd.KnownHosts}}
 	from, err := client.Repository(ref.URL)
 	if err != nil {
 		return err

@@ -2,6 +2,7 @@ package git
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"net/url"
 	"os"
@@ -112,11 +113,32 @@ func (c Credentials) check() error {
 		if !filepath.IsAbs(one.path) || strings.ContainsAny(one.path, "\"\n\x00") {
 			return fmt.Errorf("%s %q has to be an absolute path", one.what, one.path)
 		}
-		if _, err := os.Stat(one.path); err != nil {
+		info, err := os.Stat(one.path)
+		if err != nil {
 			return fmt.Errorf("%s cannot be used: %w", one.what, err)
 		}
+		if one.path == c.Helper && (!info.Mode().IsRegular() || info.Mode()&0o111 == 0) {
+			return fmt.Errorf("%s %q is no program", one.what, one.path)
+		}
+	}
+	if c.TokenFile != "" && c.Helper != "" {
+		return errors.New("there are a token file and a helper for credentials, and one of them is enough")
 	}
 	return nil
+}
+
+// shown is what may be shown of a reason. Nobody here knows the password that a helper has given to git, and the other side may repeat it in whatever it says: what
+// git says of itself is shown.
+func (c Credentials) shown(reason string) string {
+	if c.Helper == "" {
+		return reason
+	}
+	for _, begin := range []string{"unable to access '", "Authentication failed for '", "could not read Username", "could not read Password"} {
+		if strings.HasPrefix(reason, begin) {
+			return reason
+		}
+	}
+	return "what it says is not shown, since that may be what the helper for credentials has said"
 }
 
 // hide removes a token from a text: the other side may repeat what it was sent.

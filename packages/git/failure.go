@@ -76,7 +76,7 @@ func (c *Client) explainStart(err error) error {
 // explain says why a call of git has failed, in one line. What git and the other side have said may be anything.
 func (r *Repository) explain(c command, failed error, told string) error {
 	told = r.client.Credentials.hide(told)
-	reason := lastReason(told)
+	reason := r.client.Credentials.shown(lastReason(told))
 	has := func(texts ...string) bool {
 		for _, text := range texts {
 			if strings.Contains(told, text) {

@@ -3,7 +3,9 @@
 package git
 
 import (
+	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -161,6 +163,82 @@ func TestCredentials(t *testing.T) {
 	}
 	c.Credentials = Credentials{Helper: helper}
 	fetch(t, open(t, c, server.Address()), "main")
+	c.Credentials.TokenFile = token
+	_, err = open(t, c, server.Address()).Resolve(t.Context(), "")
+	wants(t, err, CodeCredentials, "one of them is enough")
+}
+
+// A helper is asked for its host alone, gets nothing but the question of git, and nobody is shown what it says; one that is configured anywhere else is never asked.
+func TestHelper(t *testing.T) {
+	repository := gittest.New(t)
+	repository.Commit(gittest.Commit{Files: map[string]string{"a": ""}})
+	server := repository.Serve(true)
+	server.Before(gittest.RequireToken("robot", "t0ken"))
+	home, asked, other := t.TempDir(), filepath.Join(t.TempDir(), "asked"), filepath.Join(t.TempDir(), "other")
+	if err := os.WriteFile(filepath.Join(home, ".gitconfig"), []byte("[credential]\n\thelper = !touch "+other+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("HOME", home)
+	t.Setenv("TENET_SECRET", "not for helpers")
+	helper := filepath.Join(t.TempDir(), "helper")
+	write := func(mode os.FileMode, password string) {
+		t.Helper()
+		text := "#!/bin/sh\n{ echo \"$*\"; cat; env; } >> " + asked + "\ntest \"$1\" = get && printf 'username=robot\\npassword=" + password + "\\n'\nexit 0\n"
+		if err := errors.Join(os.WriteFile(helper, []byte(text), mode), os.Chmod(helper, mode)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c := client(t)
+	c.CAFile, c.Credentials = server.CAFile, Credentials{Helper: helper}
+	write(0o600, "t0ken")
+	_, err := open(t, c, server.Address()).Resolve(t.Context(), "")
+	wants(t, err, CodeCredentials, "is no program")
+	write(0o700, "t0ken")
+	fetch(t, open(t, c, server.Address()), "main")
+	said, err := os.ReadFile(asked)
+	host := strings.TrimPrefix(server.URL, "https://")
+	if err != nil || !strings.Contains(string(said), "get\n") || !strings.Contains(string(said), "protocol=https\nhost="+host+"\n") || strings.Contains(string(said), "not for helpers") {
+		t.Errorf("it was asked %q, %v", said, err)
+	}
+
+	// Whatever the other side says, a password is not repeated.
+	write(0o700, "wr0ng")
+	_, err = open(t, c, server.Address()).Resolve(t.Context(), "")
+	wants(t, err, CodeCredentials, "does not let you in")
+	for _, answer := range []string{"0009wr0ng", "001f# service=git-upload-pack\n0000000fERR wr0ng\n", "wr0ng"} {
+		server.Before(func(w http.ResponseWriter, req *http.Request) bool {
+			if _, password, ok := req.BasicAuth(); !ok || password != "wr0ng" {
+				return gittest.RequireToken("robot", "-")(w, req)
+			}
+			w.Header().Set("Content-Type", "application/x-git-upload-pack-advertisement")
+			_, _ = io.WriteString(w, answer)
+			return true
+		})
+		_, err = open(t, c, server.Address()).Resolve(t.Context(), "")
+		if err == nil || strings.Contains(err.Error(), "wr0ng") {
+			t.Errorf("of the answer %q: %v", answer, err)
+		}
+	}
+	if _, err := os.Stat(other); err == nil {
+		t.Error("the helper of the account was asked")
+	}
+
+	// Another host gets nothing of it.
+	before := len(said)
+	elsewhere := repository.Serve(true)
+	elsewhere.Before(gittest.RequireToken("robot", "t0ken"))
+	server.Before(func(w http.ResponseWriter, req *http.Request) bool {
+		http.Redirect(w, req, elsewhere.URL+req.URL.String(), http.StatusFound)
+		return true
+	})
+	if err := os.Truncate(asked, int64(before)); err != nil {
+		t.Fatal(err)
+	}
+	_, err = open(t, c, server.Address()).Resolve(t.Context(), "")
+	wants(t, err, CodeUnreachable, "has moved")
+	if info, err := os.Stat(asked); err != nil || info.Size() != int64(before) || elsewhere.Requests() > 0 {
+		t.Errorf("it was asked for another host, %d times: %v", elsewhere.Requests(), err)
+	}
 }
 
 // What the machine and the user have configured for git does not count, nor do hooks.

@@ -81,7 +81,7 @@ type Deployments interface {
 type Options struct {
 	Store       *store.Store
 	Dir         string // of the server, which is its own
-	Credentials string // a directory of the server's admin: HOST.token, HOST.key and known_hosts, for repositories of that host; empty: there is none
+	Credentials string // a directory of the server's admin: HOST.token or HOST.helper (a program), HOST.key and known_hosts, for repositories of that host; empty: there is none
 	Deployments Deployments
 	Clock       func() time.Time // nil: time.Now
 	// Changed is told of each transition of a revision, once it is kept; nil: nobody is.

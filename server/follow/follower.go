@@ -61,7 +61,7 @@ func (s *Source) open(cache, credentials, signers string) (source.Source, error)
 		c.Dir = "/"
 	}
 	if credentials != "" && at.Hostname() != "" { // those of a host go to no other one
-		for file, to := range map[string]*string{at.Hostname() + ".token": &c.Credentials.TokenFile, at.Hostname() + ".key": &c.Credentials.SSHKey, "known_hosts": &c.Credentials.KnownHosts} {
+		for file, to := range map[string]*string{at.Hostname() + ".token": &c.Credentials.TokenFile, at.Hostname() + ".helper": &c.Credentials.Helper, at.Hostname() + ".key": &c.Credentials.SSHKey, "known_hosts": &c.Credentials.KnownHosts} {
 			if path := filepath.Join(credentials, file); exists(path) {
 				*to = path
 			}
