@@ -57,7 +57,7 @@ func TestPushByAgent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	texts, err := client.Signatures(t.Context(), pushed)
+	found, err := client.Signatures(t.Context(), pushed)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,7 +65,7 @@ func TestPushByAgent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if who, err := signers.VerifyAny(pushed.Digest, texts, time.Now()); err != nil || who.Principals != "alice" {
+	if who, err := signers.VerifyAny(pushed.Digest, found.Texts, time.Now()); err != nil || who.Principals != "alice" {
 		t.Errorf("%+v, %v", who, err)
 	}
 }

@@ -2,6 +2,7 @@ package get
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -65,12 +66,13 @@ func (r Registries) Signer(ctx context.Context, source, from, files string, sign
 	if err != nil {
 		return "", err
 	}
-	texts, err := r.Client.Signatures(ctx, p)
+	found, err := r.Client.Signatures(ctx, p)
 	if err != nil {
 		return "", err
 	}
-	by, err := allowed.VerifyAny(files, texts, time.Now())
+	by, err := allowed.VerifyAny(files, found.Texts, time.Now())
 	if err != nil {
+		err = errors.Join(append([]error{err}, found.Unusable...)...)
 		return "", &diag.HintError{Message: fmt.Sprintf("%s is refused: %v", source, err), Hint: diag.HintOf(err)}
 	}
 	return by.Principals + " " + by.Fingerprint, nil

@@ -50,7 +50,7 @@ func TestDebianRegistry(t *testing.T) {
 		t.Fatalf("%+v, %v", found, err)
 	}
 	signatures, err := client.Signatures(t.Context(), found)
-	if err != nil || len(signatures) != 2 {
+	if err != nil || len(signatures.Texts) != 2 {
 		t.Errorf("%q, %v", signatures, err)
 	}
 	tags, err := client.Tags(t.Context(), ref)

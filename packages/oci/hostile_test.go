@@ -302,6 +302,40 @@ func TestLongErrors(t *testing.T) {
 	}
 }
 
+// What is attached as a signature and is none hides none that is good, in whatever order they come; it is told why, of the first few.
+func TestMalformedHidesNothing(t *testing.T) {
+	for _, isFirst := range []bool{true, false} {
+		registry := registrytest.New(t, registrytest.Options{})
+		client := &oci.Client{}
+		signed := push(t, parse(t, "oci://"+registry.Host+"/web:1"), "one")
+		good := func() {
+			if err := client.Sign(t.Context(), signed, []byte("a good one")); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if !isFirst {
+			good()
+		}
+		subject := fmt.Sprintf(`, "subject": {"mediaType": %q, "digest": %q, "size": %d}}`, manifestType, signed.Manifest, len(registry.Manifest("web", signed.Manifest)))
+		for i := range 20 {
+			for _, layer := range []string{"application/vnd.tenet.signature.v1.sshsig", "text/plain"} { // no layer of them is there
+				m := manifestOf(oci.SignatureType, layer, someDigest, i+1, "")
+				registry.PutManifest("web", "", manifestType, append(bytes.TrimSuffix(m, []byte("}")), subject...))
+			}
+		}
+		if isFirst {
+			good()
+		}
+		found, err := client.Signatures(t.Context(), signed)
+		if err != nil || len(found.Texts) != 1 || string(found.Texts[0]) != "a good one" {
+			t.Errorf("%q, %v", found.Texts, err)
+		}
+		if n := len(found.Unusable); n == 0 || n > 6 {
+			t.Errorf("of %d malformed ones is told: %v", n, found.Unusable)
+		}
+	}
+}
+
 // A signature that is none of the package's is not handed on.
 func TestHostileSignatures(t *testing.T) {
 	const index = "application/vnd.oci.image.index.v1+json"
@@ -331,10 +365,13 @@ func TestHostileSignatures(t *testing.T) {
 				}
 			})
 			signatures, err := client.Signatures(t.Context(), signed)
-			if c.want == "" && (err != nil || len(signatures) > 0) {
+			if err != nil || len(signatures.Texts) > 0 || c.want == "" && len(signatures.Unusable) > 0 {
 				t.Errorf("%q, %v", signatures, err)
 			} else if c.want != "" {
-				assertError(t, err, c.want)
+				assertError(t, errors.Join(signatures.Unusable...), c.want)
+			}
+			if len(signatures.Unusable) > 10 {
+				t.Errorf("%d are told of", len(signatures.Unusable))
 			}
 		})
 	}

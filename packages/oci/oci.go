@@ -38,6 +38,7 @@ const (
 	maxLayer      = 257 << 20 // archives that are larger could not be extracted
 	maxSignature  = 64 << 10
 	maxSignatures = 64
+	maxUnusable   = 5 // of which is told why
 )
 
 // Client pulls and pushes. Its zero value knows no credentials.

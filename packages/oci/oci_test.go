@@ -204,7 +204,7 @@ func TestSignatures(t *testing.T) {
 		client := &oci.Client{}
 		first := push(t, parse(t, "oci://"+registry.Host+"/web:1.4"), "one")
 		other := push(t, parse(t, "oci://"+registry.Host+"/web:1.5"), "two")
-		if none, err := client.Signatures(t.Context(), first); err != nil || len(none) > 0 {
+		if none, err := client.Signatures(t.Context(), first); err != nil || len(none.Texts) > 0 {
 			t.Errorf("%q, %v", none, err)
 		}
 		for _, signature := range []string{"by me", "by you"} {
@@ -219,7 +219,8 @@ func TestSignatures(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		signatures, err := client.Signatures(t.Context(), found)
+		attached, err := client.Signatures(t.Context(), found)
+		signatures := attached.Texts
 		slices.SortFunc(signatures, bytes.Compare)
 		if want := [][]byte{[]byte("by me"), []byte("by you")}; err != nil || !slices.EqualFunc(signatures, want, bytes.Equal) {
 			t.Errorf("%q, %v, want %q", signatures, err, want)

@@ -46,52 +46,80 @@ func subject(p Package) *ocispec.Descriptor {
 	return &ocispec.Descriptor{MediaType: p.manifest.MediaType, Digest: p.manifest.Digest, Size: p.manifest.Size}
 }
 
+// Signatures are what is attached to a package as its signatures.
+type Signatures struct {
+	Texts [][]byte
+	// Unusable says why others that are attached are none. They hide no good one: whoever may write to the registry, or has done so by mistake, could keep all from being seen.
+	Unusable []error
+}
+
 // Signatures gives the signatures that are attached to a package, as Resolve gives it. Nothing is known of them: package signature verifies them.
-func (c *Client) Signatures(ctx context.Context, signed Package) ([][]byte, error) {
+func (c *Client) Signatures(ctx context.Context, signed Package) (Signatures, error) {
 	ctx, cancel := c.withTimeout(ctx)
 	defer cancel()
 	signatures, err := c.signatures(ctx, signed)
 	return signatures, explain(ctx, signed.Reference, err)
 }
 
-func (c *Client) signatures(ctx context.Context, signed Package) ([][]byte, error) {
+func (c *Client) signatures(ctx context.Context, signed Package) (out Signatures, err error) {
 	repository, err := c.repository(signed.Reference)
 	if err != nil {
-		return nil, err
+		return out, err
 	}
-	var referrers []ocispec.Descriptor
+	referrers, err := listSignatures(ctx, repository, signed, &out)
+	if err != nil {
+		return out, err
+	}
+	for _, referrer := range referrers {
+		signature, err := fetchSignature(ctx, repository, referrer, signed)
+		switch {
+		case ctx.Err() != nil:
+			return out, err
+		case err != nil:
+			out.pass(explain(ctx, signed.Reference, err))
+		default:
+			out.Texts = append(out.Texts, signature)
+		}
+	}
+	return out, nil
+}
+
+// pass notes why something is no signature, of the first ones.
+func (s *Signatures) pass(why error) {
+	if len(s.Unusable) < maxUnusable {
+		s.Unusable = append(s.Unusable, why)
+	}
+}
+
+// listSignatures lists what is said to be a signature of a package, up to a number. What cannot be one, by what the list says, is passed over.
+func listSignatures(ctx context.Context, repository *remote.Repository, signed Package, out *Signatures) (referrers []ocispec.Descriptor, err error) {
+	enough := errors.New("there are enough")
 	err = repository.Referrers(ctx, *subject(signed), SignatureType, func(page []ocispec.Descriptor) error {
 		for _, referrer := range page {
-			if referrer.ArtifactType == SignatureType { // a registry may say that it has filtered, and not have
+			switch {
+			case referrer.ArtifactType != SignatureType: // a registry may say that it has filtered, and not have
+			case referrer.MediaType != ocispec.MediaTypeImageManifest || referrer.Size > maxManifest || !isDigest(string(referrer.Digest)):
+				out.pass(refuse("", "a signature of it is no manifest of at most %d bytes with a SHA-256", maxManifest))
+			case len(referrers) == maxSignatures:
+				return enough
+			default:
 				referrers = append(referrers, referrer)
 			}
 		}
-		if len(referrers) > maxSignatures {
-			return refuse("remove some in the registry", "it has more than %d signatures", maxSignatures)
-		}
 		return nil
 	})
-	if errors.Is(err, errdef.ErrTooManyPages) {
-		err = refuse("", "its signatures are listed on more than %d pages", maxPages)
+	switch {
+	case errors.Is(err, enough):
+		err = nil
+		out.Unusable = append(out.Unusable, refuse("remove some in the registry", "it has more than %d signatures, and others were not looked at", maxSignatures))
+	case errors.Is(err, errdef.ErrTooManyPages):
+		err = nil
+		out.Unusable = append(out.Unusable, refuse("remove some in the registry", "its signatures are listed on more than %d pages, and others were not looked at", maxPages))
 	}
-	if err != nil {
-		return nil, err
-	}
-	var signatures [][]byte
-	for _, referrer := range referrers {
-		signature, err := fetchSignature(ctx, repository, referrer, signed)
-		if err != nil {
-			return nil, err
-		}
-		signatures = append(signatures, signature)
-	}
-	return signatures, nil
+	return referrers, err
 }
 
 func fetchSignature(ctx context.Context, repository *remote.Repository, referrer ocispec.Descriptor, signed Package) ([]byte, error) {
-	if referrer.MediaType != ocispec.MediaTypeImageManifest || referrer.Size > maxManifest || !isDigest(string(referrer.Digest)) {
-		return nil, refuse("", "a signature of it is no manifest of at most %d bytes with a SHA-256", maxManifest)
-	}
 	data, err := fetchAll(ctx, repository, referrer, maxManifest)
 	if err != nil {
 		return nil, err
