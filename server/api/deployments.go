@@ -29,9 +29,16 @@ type Deployment struct {
 	Turns    int                  `json:"turns,omitempty" doc:"How many batches there are."`
 	Plan     *DeployPlan          `json:"plan,omitempty" doc:"What the hosts that have planned would do, where a consent is needed."`
 	Approved string               `json:"approved,omitempty" doc:"By whom."`
+	Batches  []DeployBatch        `json:"batches,omitempty" doc:"Of one that is shown with its hosts: the batches, in their order; none where not all hosts may be read."`
 	Members  []*DeployHost        `json:"members,omitempty"`
 	Counts   *deploy.MemberCounts `json:"counts,omitempty" doc:"Of one that is shown: its hosts by how they stand."`
 	Acts     []DeployAct          `json:"acts,omitempty" doc:"Of one that is shown: what can be done with it, and to how many hosts."`
+}
+
+// DeployBatch is what begins at once.
+type DeployBatch struct {
+	Label string `json:"label" doc:"For people, such as: stage web, batch 1 of 3."`
+	Hosts int    `json:"hosts"`
 }
 
 // DeployAct is something that can be done with a deployment in its phase.
@@ -74,6 +81,7 @@ type DeployHost struct {
 	ID    string  `json:"id"`
 	Name  string  `json:"name"`
 	State string  `json:"state" doc:"pending, begun, ready, failed or out."`
+	Batch int     `json:"batch,omitempty" doc:"In which it was to begin when the deployment was made, from 1; only where batches are shown."`
 	Turn  int     `json:"turn,omitempty" doc:"In which it has begun; none: it has not."`
 	Why   *Reason `json:"why,omitempty"`
 }
@@ -87,14 +95,23 @@ func deploymentOf(d *deploy.Deployment) *Deployment {
 	if d.Approved != nil {
 		out.Approved = d.Approved.By
 	}
+	batchOf := map[string]int{}
+	for i, b := range d.Batches {
+		out.Batches = append(out.Batches, DeployBatch{b.Label(), len(b.Machines)})
+		for _, name := range b.Machines {
+			batchOf[name] = i + 1
+		}
+	}
 	for _, h := range d.Hosts {
-		out.Members = append(out.Members, deployHostOf(h))
+		one := deployHostOf(h)
+		one.Batch = batchOf[h.Name]
+		out.Members = append(out.Members, one)
 	}
 	return out
 }
 
 func deployHostOf(h *deploy.Host) *DeployHost {
-	return &DeployHost{string(h.ID), h.Name, string(h.Summary()), h.Turn, reasonOf(h.Why)}
+	return &DeployHost{ID: string(h.ID), Name: h.Name, State: string(h.Summary()), Turn: h.Turn, Why: reasonOf(h.Why)}
 }
 
 type deploymentOutput struct{ Body *Deployment }

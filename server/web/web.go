@@ -63,6 +63,8 @@ func New(o Options) (*Pages, error) {
 	p.registerLogin()
 	p.registerOverview()
 	p.registerHosts()
+	p.registerDeployments()
+	p.registerPins()
 	p.registerEnrolment()
 	p.registerPeople()
 	p.registerAudit()

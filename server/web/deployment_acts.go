@@ -1,0 +1,133 @@
+package web
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+
+	"github.com/tenetcm/tenet/server/api"
+)
+
+func (p *Pages) registerDeploymentActs() {
+	p.act("/deployments/{id}/approve", func(v *view) (*act, error) { return v.consent("approve", "Approve") })
+	p.act("/deployments/{id}/start", func(v *view) (*act, error) { return v.consent("start", "Start") })
+	p.act("/deployments/{id}/pause", p.pauseDeployment)
+	p.act("/deployments/{id}/continue", p.continueDeployment)
+	p.act("/deployments/{id}/abort", p.abortDeployment)
+}
+
+// maxNamed is how many hosts an act names.
+const maxNamed = 12
+
+// named is a sentence about hosts, with how many and who they are: "3 hosts begin: web1, web2, web3."
+func named(names []string, text string) string {
+	if len(names) == 0 {
+		return "No host " + text + "."
+	}
+	return count(len(names), "host") + " " + text + ": " + listed(names, maxNamed) + "."
+}
+
+// in gives the names of those in some states.
+func (d *shownDeployment) in(states ...string) []string {
+	return d.names(func(h *api.DeployHost) bool { return slices.Contains(states, h.State) })
+}
+
+// deploymentAct is an act with a deployment, without what it does.
+func deploymentAct(d *shownDeployment, verb, name string, effects ...string) *act {
+	id := strconv.FormatInt(d.ID, 10)
+	return &act{Title: fmt.Sprintf("%s deployment %d of %s", verb, d.ID, d.Site), Button: verb, Effects: effects, Fields: []field{reason()},
+		Command: []string{"tenet", "deployments", name, id}, Back: route("deployments", id)}
+}
+
+// steer has the API do it, and says in a sentence what it came to.
+func (v *view) steer(a *act, d *shownDeployment, name, notice string) *act {
+	a.Do = func(form url.Values) (string, error) {
+		return notice, v.send(http.MethodPost, route("v1", "deployments", strconv.FormatInt(d.ID, 10), name), map[string]any{"reason": form.Get("reason")}, nil)
+	}
+	return a
+}
+
+// consent has a deployment begin by the plan that was looked at, which the address names: another one is refused.
+func (v *view) consent(name, verb string) (*act, error) {
+	d, err := v.loadDeployment()
+	if err != nil {
+		return nil, err
+	}
+	seen := v.r.URL.Query().Get("plan")
+	if len(seen) != 64 {
+		return nil, &api.Problem{Status: http.StatusUnprocessableEntity, Title: "No plan was looked at", Detail: "Nothing says which plan was looked at.", Hint: "Open this from the page of the deployment, below its plan."}
+	}
+	a := deploymentAct(d, verb, name, d.consentEffects()...)
+	a.Command = append(a.Command, "--plan", seen)
+	if d.Plan != nil && d.Plan.Digest != seen {
+		a.Problem = planChanged(d.ID)
+	}
+	id := strconv.FormatInt(d.ID, 10)
+	a.Do = func(form url.Values) (string, error) {
+		err := v.send(http.MethodPost, route("v1", "deployments", id, name), map[string]any{"plan": seen, "reason": form.Get("reason")}, nil)
+		if problem := problemOf(err); problem != nil && problem.Code == "plan_differs" {
+			err = planChanged(d.ID)
+		}
+		return "Deployment " + id + " begins.", err
+	}
+	return a, nil
+}
+
+func planChanged(id int64) *api.Problem {
+	return &api.Problem{Status: http.StatusConflict, Title: "The plan has changed", Code: "plan_differs", Detail: "The plan has changed since you looked at it. Nothing has begun.",
+		Hint: fmt.Sprintf("Look at the page of deployment %d again, and decide on the plan that is there now.", id)}
+}
+
+// consentEffects says what begins.
+func (d *shownDeployment) consentEffects() []string {
+	list := []string{named(d.names(func(*api.DeployHost) bool { return true }), fmt.Sprintf("are brought to revision %d of %s", d.Revision, d.Site))}
+	if len(d.Batches) > 1 {
+		first := d.names(func(h *api.DeployHost) bool { return h.Batch == 1 })
+		list = append(list, fmt.Sprintf("They begin in %d batches. In the first, %s", len(d.Batches), named(first, "begin")))
+	}
+	if out := d.in("out"); len(out) > 0 {
+		list = append(list, named(out, "are out now, and join when they return"))
+	}
+	if d.Plan != nil {
+		list = append(list, "It holds for the plan that was shown: a host that plans something else waits.")
+	}
+	return list
+}
+
+func (p *Pages) pauseDeployment(v *view) (*act, error) {
+	d, err := v.loadDeployment()
+	if err != nil {
+		return nil, err
+	}
+	a := deploymentAct(d, "Pause", "pause", named(d.in("pending", "out"), "begin no more until it is continued"), named(d.in("begun"), "have begun, and go on"))
+	return v.steer(a, d, "pause", fmt.Sprintf("Deployment %d is paused.", d.ID)), nil
+}
+
+func (p *Pages) continueDeployment(v *view) (*act, error) {
+	d, err := v.loadDeployment()
+	if err != nil {
+		return nil, err
+	}
+	effects := []string{named(d.in("pending"), "begin, in their batches")}
+	if out := d.in("out"); len(out) > 0 {
+		effects = append(effects, named(out, "are out, and it goes on without them; they join when they return"))
+	}
+	if unsteady := d.names(func(h *api.DeployHost) bool { return h.Why != nil && h.Why.Code == "unsteady" }); len(unsteady) > 0 {
+		effects = append(effects, named(unsteady, "were changed again and again by what others give, and may change once more"))
+	}
+	return v.steer(deploymentAct(d, "Continue", "continue", effects...), d, "continue", fmt.Sprintf("Deployment %d goes on.", d.ID)), nil
+}
+
+func (p *Pages) abortDeployment(v *view) (*act, error) {
+	d, err := v.loadDeployment()
+	if err != nil {
+		return nil, err
+	}
+	not := d.names(func(h *api.DeployHost) bool { return h.Turn == 0 })
+	begun := d.names(func(h *api.DeployHost) bool { return h.Turn > 0 })
+	a := deploymentAct(d, "Abort", "abort", named(not, "have not begun, and keep what they have"), named(begun, "have begun, and keep this revision or go on to it"), "It cannot be continued. To bring the rest to the revision, deploy it again.")
+	a.IsGrave = true
+	return v.steer(a, d, "abort", fmt.Sprintf("Deployment %d is aborted.", d.ID)), nil
+}

@@ -1,0 +1,114 @@
+package web
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/tenetcm/tenet/server/api"
+	"github.com/tenetcm/tenet/server/deploy"
+)
+
+func (p *Pages) registerPins() {
+	p.act("/sites/{site}/rollback", p.rollback)
+	p.act("/sites/{site}/unpin", p.unpin)
+}
+
+// chosenHosts is the selector that the address of an act names.
+func (v *view) chosenHosts() (string, error) {
+	hosts := strings.TrimSpace(v.r.URL.Query().Get("hosts"))
+	if hosts == "" {
+		return "", &api.Problem{Status: http.StatusUnprocessableEntity, Title: "No hosts are named", Detail: "Nothing says with which hosts it is to be done.", Hint: "Write a selector at the page of the site, such as web*,role=db,!web3."}
+	}
+	return hosts, nil
+}
+
+// rollback brings the hosts that the address names back, and says first which these are, and from where to where each goes.
+func (p *Pages) rollback(v *view) (*act, error) {
+	site := v.r.PathValue("site")
+	hosts, err := v.chosenHosts()
+	if err != nil {
+		return nil, err
+	}
+	to, query := v.r.URL.Query().Get("to"), url.Values{"hosts": {hosts}}
+	var number int64
+	if to != "" {
+		if number, err = parseNumber("to", to, 1<<53); err != nil {
+			return nil, err
+		}
+		query.Set("to", to)
+	}
+	list, err := get[api.List[deploy.RollbackOf]](v, route("v1", "sites", site, "rollback"), query)
+	if err != nil {
+		return nil, err
+	}
+	a := &act{Title: "Roll " + count(len(list.Items), "host") + " of " + site + " back", Button: "Roll back", IsGrave: true, Back: route("sites", site), Fields: []field{reason()},
+		Effects: append(rollbackEffects(site, list.Items), "They are pinned: deployments leave them out until they are unpinned.", "All of them go back, or none."),
+		Command: []string{"tenet", "rollback", site, hosts}}
+	if to != "" {
+		a.Command = append(a.Command, "--to", to)
+	}
+	a.Do = func(form url.Values) (string, error) {
+		body := map[string]any{"hosts": hosts, "reason": form.Get("reason")}
+		if number > 0 {
+			body["to"] = number
+		}
+		var pins api.List[deploy.Pin]
+		err := v.send(http.MethodPost, route("v1", "sites", site, "rollback"), body, &pins)
+		return count(len(pins.Items), "host") + " of " + site + " went back.", err
+	}
+	return a, nil
+}
+
+// rollbackEffects groups hosts by from where to where they go.
+func rollbackEffects(site string, list []deploy.RollbackOf) (effects []string) {
+	type way struct{ from, to int64 }
+	groups := map[way][]string{}
+	for _, h := range list {
+		groups[way{h.From, h.To}] = append(groups[way{h.From, h.To}], h.Name)
+	}
+	ways := slices.SortedFunc(maps.Keys(groups), func(a, b way) int { return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.to, b.to)) })
+	for _, w := range ways {
+		text := fmt.Sprintf("from revision %d of %s to %d", w.from, site, w.to)
+		if w.from == w.to {
+			text = fmt.Sprintf("at revision %d of %s, which they have already", w.to, site)
+		}
+		effects = append(effects, named(groups[w], text))
+	}
+	return effects
+}
+
+// unpin lets those hosts of a selector that are pinned follow what is deployed.
+func (p *Pages) unpin(v *view) (*act, error) {
+	site := v.r.PathValue("site")
+	hosts, err := v.chosenHosts()
+	if err != nil {
+		return nil, err
+	}
+	pins, err := get[api.List[deploy.Pin]](v, route("v1", "sites", site, "pins"), nil)
+	if err != nil {
+		return nil, err
+	}
+	names, all := []string{}, strings.Split(hosts, ",")
+	for _, pin := range pins.Items {
+		if hosts == "*" || slices.Contains(all, pin.Name) {
+			names = append(names, pin.Name)
+		}
+	}
+	effect := named(names, "are unpinned, and join the deployment that has them")
+	title := "Unpin " + count(len(names), "host") + " of " + site
+	if len(names) == 0 { // a selector that the API understands
+		title, effect = "Unpin hosts of "+site, "Those hosts of "+hosts+" that are pinned are unpinned, and join the deployment that has them. Pinned are "+strconv.Itoa(len(pins.Items))+"."
+	}
+	return &act{Title: title, Button: "Unpin", Back: route("sites", site), Effects: []string{effect}, Fields: []field{reason()}, Command: []string{"tenet", "unpin", site, hosts},
+		Do: func(form url.Values) (string, error) {
+			var done api.List[deploy.Pin]
+			err := v.send(http.MethodPost, route("v1", "sites", site, "unpin"), map[string]any{"hosts": hosts, "reason": form.Get("reason")}, &done)
+			return count(len(done.Items), "host") + " of " + site + " follow what is deployed again.", err
+		}}, nil
+}
