@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -137,19 +138,19 @@ func (d *deviceWatch) describe() error {
 // prepare makes the site that was, or an empty one: it is looked after also while the manager is away.
 func (d *deviceWatch) prepare() error {
 	name := d.siteFile()
-	if _, err := os.Stat(name); err == nil {
-		wanted, err := d.device.Wanted()
-		if err != nil {
-			return err
-		}
-		var all []compose.Deployment
-		for _, w := range wanted {
-			all = append(all, compose.Deployment{Wanted: w})
-		}
-		d.progress = compose.NewProgress(all)
-		return nil
+	site, err := os.ReadFile(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return d.write(compose.Site(nil, d.options))
 	}
-	return d.write(compose.Site(nil, d.options))
+	if err != nil {
+		return err
+	}
+	wanted, err := d.device.Wanted()
+	if err != nil {
+		return err
+	}
+	d.progress = compose.NewProgress(compose.InSite(site, wanted))
+	return nil
 }
 
 func (d *deviceWatch) siteFile() string { return filepath.Join(d.dir, "site", "site.hcl") }

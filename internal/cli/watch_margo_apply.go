@@ -18,6 +18,7 @@ func (d *deviceWatch) Apply(ctx context.Context, wanted []margo.Wanted, tell fun
 	if err != nil {
 		return err
 	}
+	d.progress = compose.NewProgress(nil) // what the former site says is nothing of what is wanted now
 	if err := d.write(compose.Site(ready, d.options)); err != nil {
 		return err
 	}

@@ -245,6 +245,35 @@ func TestWatchOfMargoFails(t *testing.T) {
 	}
 }
 
+// What could not be made part of the site is not installed because the rest is: also not for another program.
+func TestWatchOfMargoWithoutAPackage(t *testing.T) {
+	b := newFleetBench(t)
+	b.push("web", "1.0.0", "web/compose.yaml")
+	b.manager.Publish(map[string]string{"app": b.document("app", []string{"web"}), "late": b.document("late", []string{"late"})})
+	for _, isAway := range []bool{false, true, false} { // where it is away, the device looks after its site alone
+		b.manager.Disturb(func(w http.ResponseWriter, _ *http.Request) bool {
+			if isAway {
+				w.WriteHeader(http.StatusServiceUnavailable)
+			}
+			return isAway
+		})
+		if err := b.watch(1); err != nil && !isAway {
+			t.Logf("the round: %v", err) // one deployment has failed
+		}
+		if got := b.manager.Statuses("late"); slices.Contains(got, "installed 2") || got[len(got)-1] != "failed 2" {
+			t.Fatalf("the manager was told %q", got)
+		}
+	}
+	b.push("late", "1.0.0", "late/compose.yaml")
+	b.manager.Publish(map[string]string{"app": b.document("app", []string{"web"}), "late": b.document("late", []string{"late"})})
+	if err := b.watch(1); err != nil {
+		t.Fatal(err)
+	}
+	if got := b.manager.Statuses("late"); got[len(got)-1] != "installed 3" {
+		t.Errorf("the manager was told %q", got)
+	}
+}
+
 // While the manager is away the device looks after what runs, and tells in the end.
 func TestWatchOfMargoWithoutTheManager(t *testing.T) {
 	b := newFleetBench(t)

@@ -1,6 +1,7 @@
 package compose
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -40,11 +41,31 @@ func Project(deployment, component string) string {
 // plainID are ids that can be part of a project's name. One of them beginning with x could be taken for a digest.
 var plainID = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-wyz0-9-][a-z0-9-]*$`) })
 
+// line stands in a site that has a deployment as it is wanted.
+func (d Deployment) line() string {
+	if d.Document == nil {
+		return fmt.Sprintf("# %s is to go.\n", d.ID)
+	}
+	return fmt.Sprintf("# %s is %s.\n", d.ID, d.Revision)
+}
+
+// InSite gives the deployments that a site has as they are wanted: others could not be made part of it, and what becomes of it says
+// nothing of them.
+func InSite(site []byte, wanted []margo.Wanted) (out []Deployment) {
+	for _, w := range wanted {
+		if d := (Deployment{Wanted: w}); bytes.Contains(site, []byte("\n"+d.line())) {
+			out = append(out, d)
+		}
+	}
+	return out
+}
+
 // Site gives the text of a site, in HCL. Components of a deployment come one after the other, and what goes of it goes first.
 func Site(deployments []Deployment, o Options) []byte {
 	file := hclwrite.NewEmptyFile()
 	file.Body().AppendUnstructuredTokens(hclwrite.Tokens{{Bytes: []byte("# Written by tenet watch for a device of Margo, anew with each manifest: changes get lost.\n")}})
 	for _, d := range deployments {
+		file.Body().AppendUnstructuredTokens(hclwrite.Tokens{{Bytes: []byte(d.line())}})
 		var gone []string
 		for _, name := range d.Remove {
 			project := Project(d.ID, name)
