@@ -178,13 +178,20 @@ func (d *Device) act(ctx context.Context, a Action) error {
 	if err := ctx.Err(); err != nil { // it failed because of that
 		return err
 	}
-	return d.handle(ctx, m)
+	if err := d.handle(ctx, m); err != nil {
+		return err
+	}
+	if v, ok := m.(Verified); ok && d.state.Accepted.Digest != v.Digest { // a manager that offers such manifests fills no disk
+		return d.folder.clean(d.state)
+	}
+	return nil
 }
 
 // fetch gets the documents that are not kept yet, and verifies all.
 func (d *Device) fetch(ctx context.Context, a Fetch) (Message, error) {
 	documents := map[string][]byte{}
 	var missing []rc2.Reference
+	left := maxDocuments
 	for _, ref := range a.Manifest.Deployments {
 		data, err := d.folder.read(ref.Digest)
 		if err != nil {
@@ -195,8 +202,9 @@ func (d *Device) fetch(ctx context.Context, a Fetch) (Message, error) {
 			continue
 		}
 		documents[ref.ID] = data
+		left -= len(data)
 	}
-	got, f := d.download(ctx, a.Manifest, missing)
+	got, f := d.download(ctx, a.Manifest, missing, left)
 	if f != nil {
 		return Unavailable{*f}, nil
 	}
@@ -209,6 +217,9 @@ func (d *Device) fetch(ctx context.Context, a Fetch) (Message, error) {
 		one, err := rc2.ReadDeployment(data)
 		if err != nil {
 			return Unavailable{*failed("the document of the deployment "+ref.ID, err)}, nil
+		}
+		if one.ID != ref.ID { // nothing of it is kept
+			return Unavailable{Failure{Reason: fmt.Sprintf("the document of the deployment %s is that of another one, %s", ref.ID, one.ID)}}, nil
 		}
 		verified.Documents[ref.ID] = one
 	}
@@ -223,7 +234,10 @@ func (d *Device) fetch(ctx context.Context, a Fetch) (Message, error) {
 // fewDocuments is up to how many are got one by one.
 const fewDocuments = 3
 
-func (d *Device) download(ctx context.Context, m rc2.Manifest, missing []rc2.Reference) (map[string][]byte, *Failure) {
+// maxDocuments bounds the documents of a manifest together, as a bundle is bounded.
+const maxDocuments = 64 << 20
+
+func (d *Device) download(ctx context.Context, m rc2.Manifest, missing []rc2.Reference, left int) (map[string][]byte, *Failure) {
 	if len(missing) > fewDocuments && m.Bundle != nil {
 		documents, f := d.client.bundle(ctx, m)
 		if f != nil || documents != nil {
@@ -235,6 +249,9 @@ func (d *Device) download(ctx context.Context, m rc2.Manifest, missing []rc2.Ref
 		data, f := d.client.document(ctx, ref)
 		if f != nil {
 			return nil, f
+		}
+		if left -= len(data); left < 0 {
+			return nil, &Failure{Reason: fmt.Sprintf("the documents of the manifest have more than %d bytes together", maxDocuments)}
 		}
 		documents[ref.ID] = data
 	}
