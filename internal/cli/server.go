@@ -2,6 +2,7 @@ package cli
 
 import (
 	"cmp"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -156,6 +157,12 @@ func (s *client) showReady(c ServerConfig, r ServerReady) {
 	}
 	if r.Token != "" {
 		b.WriteString("\nA host joins within an hour by\n\n  echo " + r.Token + " | tenet agent join\n")
+	}
+	if len(r.People) > 0 {
+		b.WriteString("\nLog in there by one of these names and passwords, which end with the demo:\n\n")
+		for _, p := range r.People {
+			fmt.Fprintf(&b, "  %-6s %-40s %s\n", p.Name, p.Password, p.Does)
+		}
 	}
 	if len(r.Demo) > 0 {
 		b.WriteString("\nTry, in another terminal:\n\n")

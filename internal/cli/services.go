@@ -58,7 +58,11 @@ type ServerConfig struct {
 type ServerReady struct {
 	URL, CADigest, PasswordFile, Token string
 	Demo                               []string // what can be tried
+	People                             []ServerPerson
 }
+
+// ServerPerson is somebody by whom a demo is looked at.
+type ServerPerson struct{ Name, Password, Does string }
 
 // JoinConfig is how a machine asks to be taken in.
 type JoinConfig struct {

@@ -1,0 +1,27 @@
+# Numbers of machines, for those who look after them. The platform team looks after it.
+
+site {
+  name = "metrics"
+}
+
+rollout {
+  batch        = "100%"
+  max_failures = 1
+}
+
+package "prometheus-node-exporter" {}
+
+file "options" {
+  path    = "/etc/default/prometheus-node-exporter"
+  content = "ARGS=\"--collector.systemd --web.listen-address=${split("/", fact.interfaces["mgmt0"].addresses[0])[0]}:9100\"\n"
+  require = [package.prometheus-node-exporter]
+  notify  = [restart.prometheus-node-exporter]
+}
+
+service "prometheus-node-exporter" {
+  running = true
+  enabled = true
+  require = [package.prometheus-node-exporter]
+}
+
+restart "prometheus-node-exporter" {}
