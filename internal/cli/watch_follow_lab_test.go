@@ -214,3 +214,29 @@ func TestWatchNothing(t *testing.T) {
 		t.Errorf("status %d\n%s", exit, f.text)
 	}
 }
+
+// A repository whose objects are named by SHA-256 is followed as any other one, with signatures; one that is made anew with the other hash is refused where signatures count.
+func TestWatchSHA256(t *testing.T) {
+	f := newFollowed(t)
+	f.repository.Init("sha256")
+	key, line := gittest.Key(t, "alice@example.org")
+	signers := gittest.Signers(t, line)
+	site := func(name string) map[string]string {
+		return map[string]string{"sites/a/site.hcl": fmt.Sprintf("file %q {\n content = \"x\"\n}\n", filepath.Join(f.out, name))}
+	}
+	for n, name := range []string{"one", "two"} {
+		commit := f.repository.Commit(gittest.Commit{Files: site(name), Key: key, Time: time.Now().Add(time.Duration(n) * time.Second)})
+		if exit := f.watch(2, "--signers", signers); exit != exitDone || len(commit) != 64 || f.record().Revision.ID != commit {
+			t.Fatalf("status %d, and %+v counts\n%s", exit, f.record(), f.text)
+		}
+	}
+	f.repository.Commit(gittest.Commit{Files: site("unsigned")})
+	if exit := f.watch(2, "--signers", signers); exit == exitDone || !strings.Contains(f.text, "is not signed") {
+		t.Errorf("status %d\n%s", exit, f.text)
+	}
+	f.repository.Init("sha1")
+	f.repository.Commit(gittest.Commit{Files: site("anew"), Key: key, Time: time.Now()})
+	if exit := f.watch(2, "--signers", signers); exit == exitDone || !strings.Contains(f.text, "does not come after") {
+		t.Errorf("status %d\n%s", exit, f.text)
+	}
+}

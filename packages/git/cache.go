@@ -18,8 +18,9 @@ const keptPrefix = "refs/tenet/"
 // maxKept is how many commits a cache has before those are removed that nobody has asked to keep.
 const maxKept = 16
 
-// hold keeps other processes from the cache until the result is called, and opens it.
-func (r *Repository) hold(ctx context.Context) (release func(), err error) {
+// hold keeps other processes from the cache until the result is called, and opens it for an object: those that are named by SHA-1 and by SHA-256 are never in one
+// cache.
+func (r *Repository) hold(ctx context.Context, object string) (release func(), err error) {
 	if err := r.client.prepareDir(); err != nil {
 		return nil, err
 	}
@@ -30,7 +31,7 @@ func (r *Repository) hold(ctx context.Context) (release func(), err error) {
 	if err := lock(ctx, file); err != nil {
 		return nil, errors.Join(err, file.Close())
 	}
-	if err := r.open(ctx); err != nil {
+	if err := r.open(ctx, formatOf(object)); err != nil {
 		return nil, errors.Join(err, file.Close())
 	}
 	return func() { _ = file.Close() }, nil // it was only locked
@@ -51,12 +52,27 @@ func lock(ctx context.Context, file *os.File) error {
 	}
 }
 
-// open makes the cache where it is not there, and removes what an ended process has left in it. The lock is held.
-func (r *Repository) open(ctx context.Context) error {
+// formatOf is by which hash an object is named; empty: it is none.
+func formatOf(object string) string {
+	switch {
+	case !IsCommit(object):
+		return ""
+	case len(object) == 64:
+		return "sha256"
+	}
+	return "sha1"
+}
+
+// open makes the cache where it is not there, or is one for objects that are named by another hash, and removes what an ended process has left in it. The lock is held.
+func (r *Repository) open(ctx context.Context, format string) error {
 	_, err := os.Stat(filepath.Join(r.dir, "HEAD"))
 	if err == nil {
 		if err = r.removeRemains(); err == nil {
-			_, err = r.run(ctx, command{args: []string{"rev-parse", "--git-dir"}, bare: true})
+			var out []byte
+			out, err = r.run(ctx, command{args: []string{"rev-parse", "--show-object-format"}, bare: true})
+			if err == nil && format != "" && strings.TrimSpace(string(out)) != format { // the repository was made anew
+				return r.renew(ctx, format)
+			}
 		}
 		if err == nil || exitCode(err) < 0 {
 			return err
@@ -64,16 +80,19 @@ func (r *Repository) open(ctx context.Context) error {
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	return r.renew(ctx)
+	return r.renew(ctx, format)
 }
 
 // renew makes the cache anew.
-func (r *Repository) renew(ctx context.Context) error {
+func (r *Repository) renew(ctx context.Context, format string) error {
 	if err := os.RemoveAll(r.dir); err != nil {
 		return err
 	}
+	if format == "" {
+		format = "sha1"
+	}
 	// HEAD names nothing that could be asked for by mistake. No template: it would bring hooks.
-	_, err := r.run(ctx, command{args: []string{"init", "--quiet", "--bare", "--template=", "--initial-branch=none", r.dir}})
+	_, err := r.run(ctx, command{args: []string{"init", "--quiet", "--bare", "--template=", "--initial-branch=none", "--object-format=" + format, r.dir}})
 	return err
 }
 
@@ -159,17 +178,17 @@ func (r *Repository) prune(ctx context.Context, keep []string) error {
 		return err
 	}
 	if _, err := r.run(ctx, command{args: []string{"gc", "--quiet", "--prune=now"}, bare: true}); err != nil {
-		return r.renewDamaged(ctx, err)
+		return r.renewDamaged(ctx, formatOf(keep[len(keep)-1]), err)
 	}
 	return nil
 }
 
 // renewDamaged makes the cache anew, since git cannot work with it.
-func (r *Repository) renewDamaged(ctx context.Context, why error) error {
+func (r *Repository) renewDamaged(ctx context.Context, format string, why error) error {
 	if ctx.Err() != nil {
 		return why
 	}
-	return r.renew(ctx)
+	return r.renew(ctx, format)
 }
 
 func contains(list []string, one string) bool {

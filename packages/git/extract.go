@@ -48,7 +48,7 @@ func (r *Repository) Extract(ctx context.Context, commit, dir, destination strin
 	}
 	ctx, cancel := r.withTimeout(ctx)
 	defer cancel()
-	release, err := r.hold(ctx)
+	release, err := r.hold(ctx, commit)
 	if err != nil {
 		return Contents{}, err
 	}

@@ -104,12 +104,12 @@ func (r *Repository) choose(ref string, names []string, listing string) (Revisio
 // Fetch brings a revision into the cache, whole or not at all. What is there already is not fetched again. Older ones may be removed,
 // except those that keep names.
 func (r *Repository) Fetch(ctx context.Context, v Revision, keep ...string) error {
-	if !IsCommit(v.Commit) || v.TagObject != "" && !IsCommit(v.TagObject) {
+	if !IsCommit(v.Commit) || v.TagObject != "" && (!IsCommit(v.TagObject) || len(v.TagObject) != len(v.Commit)) {
 		return r.refuse("reference", "", "%q is no commit", diag.Shorten(v.Commit))
 	}
 	ctx, cancel := r.withTimeout(ctx)
 	defer cancel()
-	release, err := r.hold(ctx)
+	release, err := r.hold(ctx, v.Commit)
 	if err != nil {
 		return err
 	}
@@ -137,7 +137,7 @@ func (r *Repository) fetchWhole(ctx context.Context, v Revision) error {
 	err = r.fetch(ctx, v.object(), 1)
 	isCache := err != nil && (diag.CodeOf(err) == CodeTooLarge || diag.CodeOf(err) == "git")
 	if isCache && ctx.Err() == nil {
-		if err2 := r.renew(ctx); err2 != nil {
+		if err2 := r.renew(ctx, formatOf(v.Commit)); err2 != nil {
 			return errors.Join(err, err2)
 		}
 		if len(before) > 0 {

@@ -22,9 +22,12 @@ func (r *Repository) IsDescendant(ctx context.Context, v Revision, of string) (b
 	if v.Commit == of {
 		return true, nil
 	}
+	if len(v.Commit) != len(of) { // by another hash: the repository was made anew
+		return false, nil
+	}
 	ctx, cancel := r.withTimeout(ctx)
 	defer cancel()
-	release, err := r.hold(ctx)
+	release, err := r.hold(ctx, v.Commit)
 	if err != nil {
 		return false, err
 	}
@@ -115,7 +118,7 @@ func (r *Repository) goesOn(ctx context.Context, commit string, since time.Time)
 func (r *Repository) Changed(ctx context.Context, old, new string) ([]string, error) {
 	ctx, cancel := r.withTimeout(ctx)
 	defer cancel()
-	release, err := r.hold(ctx)
+	release, err := r.hold(ctx, new)
 	if err != nil {
 		return nil, err
 	}

@@ -30,7 +30,7 @@ func (r *Repository) Verify(ctx context.Context, v Revision, signers string) (Si
 	}
 	ctx, cancel := r.withTimeout(ctx)
 	defer cancel()
-	release, err := r.hold(ctx)
+	release, err := r.hold(ctx, v.Commit)
 	if err != nil {
 		return Signer{}, err
 	}

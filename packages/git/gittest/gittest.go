@@ -33,8 +33,17 @@ type Commit struct {
 func New(t testing.TB) *Repository {
 	t.Helper()
 	r := &Repository{t, filepath.Join(t.TempDir(), "site.git")}
-	r.call("", nil, "init", "--quiet", "--bare", "--initial-branch=main", r.Dir)
+	r.Init("sha1")
 	return r
+}
+
+// Init makes the repository anew, whose objects are named by sha1 or sha256.
+func (r *Repository) Init(format string) {
+	r.t.Helper()
+	if err := os.RemoveAll(r.Dir); err != nil {
+		r.t.Fatal(err)
+	}
+	r.call("", nil, "init", "--quiet", "--bare", "--initial-branch=main", "--object-format="+format, r.Dir)
 }
 
 // URL is its address on this machine.
