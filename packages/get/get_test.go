@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"crypto/ed25519"
 	"crypto/rand"
+	"fmt"
 	"io/fs"
 	"maps"
 	"os"
@@ -296,6 +297,12 @@ func TestSigners(t *testing.T) {
 	p.must((&oci.Client{}).Sign(t.Context(), pushed, other))
 	if _, _, err := p.get(false, false); err == nil || !strings.Contains(err.Error(), "does not fit") {
 		t.Fatalf("another package was signed: %v", err)
+	}
+	malformed := fmt.Sprintf(`{"schemaVersion": 2, "mediaType": %[1]q, "artifactType": %q, "layers": [], "config": {"mediaType": "application/vnd.oci.empty.v1+json", "digest": "sha256:44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a", "size": 2},
+		"subject": {"mediaType": %[1]q, "digest": %[3]q, "size": %[4]d}}`, "application/vnd.oci.image.manifest.v1+json", oci.SignatureType, pushed.Manifest, len(p.registry.Manifest("acme/web", pushed.Manifest)))
+	p.registry.PutManifest("acme/web", "", "application/vnd.oci.image.manifest.v1+json", []byte(malformed))
+	if _, _, err := p.get(false, false); err == nil || !strings.Contains(err.Error(), "does not fit") || !strings.Contains(err.Error(), "has not one layer of the type") {
+		t.Fatalf("none is good, and of the malformed one is told: %v", err)
 	}
 	signed, err := signature.Sign(pushed.Digest, signer)
 	p.must(err)

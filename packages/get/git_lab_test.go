@@ -17,7 +17,14 @@ import (
 
 // A package in a repository is locked by its commit, whatever its tag stands for later; signers sign tags or commits.
 func TestPackagesInRepositories(t *testing.T) {
+	for _, format := range []string{"sha1", "sha256"} {
+		t.Run(format, func(t *testing.T) { testPackages(t, format) })
+	}
+}
+
+func testPackages(t *testing.T, format string) {
 	origin := gittest.New(t)
+	origin.Init(format)
 	key, line := gittest.Key(t, "release@example.org")
 	files := func(text string) map[string]string {
 		return map[string]string{"parts/page/main.hcl": "file \"/page\" {\n content = " + text + "\n}\n", "parts/page/vendor/x": "left out", "README": "no part of it"}
