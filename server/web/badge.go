@@ -22,7 +22,7 @@ func kindOf(word string) kind {
 	case "maybe":
 		return kind{"warn", "?"}
 	}
-	return kind{"", "·"}
+	return kind{"quiet", "·"}
 }
 
 // badge shows a state: a symbol, the word, a colour.

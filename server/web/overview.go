@@ -106,18 +106,18 @@ func (v *view) addDeployments(o *overview) error {
 
 // addAsks adds what waits for a person, the gravest first.
 func (o *overview) addAsks() {
-	add := func(n int, one, path, action string) {
+	add := func(n int, text, path, action string) {
 		if n > 0 {
-			o.Asks = append(o.Asks, ask{count(n, one), path, action})
+			o.Asks = append(o.Asks, ask{count(n, "host") + " " + text, path, action})
 		}
 	}
 	if o.Status.Recovering {
 		o.Asks = append(o.Asks, ask{"The server was restored, and delivers nothing", "/server", "Decide"})
 	}
-	add(o.Status.Questions, "host of which a copy was noticed", "/enrolment", "Decide")
-	add(o.Status.Phases["help"], "host whose loop needs help", "/hosts?phase=help", "Look")
-	add(o.Status.States["pending"], "host to be taken in", "/enrolment", "Decide")
-	add(o.Status.States["locked"], "host that is locked", "/enrolment", "Look")
+	add(o.Status.Questions, "of which a copy was noticed", "/enrolment", "Decide")
+	add(o.Status.Phases["help"], "with a loop that needs help", "/hosts?phase=help", "Look")
+	add(o.Status.States["pending"], "to be taken in", "/enrolment", "Decide")
+	add(o.Status.States["locked"], "locked", "/enrolment", "Look")
 	for _, d := range o.Active {
 		if d.Why != nil && d.Why.Ask != "" || d.Phase == "planned" && d.Consent != "" {
 			o.Asks = append(o.Asks, ask{"Deployment " + digits(d.ID) + " of " + d.Site + " is " + d.Phase, route("deployments", digits(d.ID)), "Decide"})

@@ -76,6 +76,11 @@ func (l Look) Use() Step {
 
 // Picture writes the whole page that a tab shows to a file, as PNG.
 func Picture(tab context.Context, file string) error {
+	// Browsers leave out what is below the window where a page says so; a picture has all of it.
+	const all = `document.adoptedStyleSheets = [new CSSStyleSheet()]; document.adoptedStyleSheets[0].replaceSync("* { content-visibility: visible !important }"); true`
+	if _, err := chromedp.Run(tab, chromedp.Evaluate[bool](all)); err != nil {
+		return err
+	}
 	const lossless = 100
 	picture, err := chromedp.Run(tab, chromedp.FullScreenshot(lossless))
 	if err != nil {
