@@ -33,6 +33,8 @@ var imports = []struct {
 	{"internal/plainjson", nil, nil},
 	// Files of the program itself, replaced in one step.
 	{"internal/atomicfile", nil, nil},
+	// Texts, line by line.
+	{"internal/linediff", nil, nil},
 	// Files of a site, where they were sent to.
 	{"internal/sitefiles", []string{"lang/diag"}, nil},
 	// Numbers for those who watch.
@@ -99,7 +101,7 @@ var imports = []struct {
 	{"runtime/journal", []string{"lang/site", "internal/plainjson", "lang/diag", "runtime/fault", "states", "runtime/host"}, nil},
 	// A plan is carried about with all that an apply needs, encrypted like secrets.
 	{"runtime/planfile", []string{"internal/plainjson", "states", "graph", "runtime/host", "runtime/journal", "runtime/machine", "lang/diag", "lang/secrets", "lang/site"}, []string{"*"}},
-	{"runtime", []string{"internal/plainjson", "runtime/fault", "states", "graph", "lang/diag", "lang/expr", "rules", "runtime/host", "runtime/journal"}, []string{"*"}},
+	{"runtime", []string{"internal/linediff", "internal/plainjson", "runtime/fault", "states", "graph", "lang/diag", "lang/expr", "rules", "runtime/host", "runtime/journal"}, []string{"*"}},
 	// What can be asked of a machine, and what it answers: data, of which the records are a part.
 	{"runtime/machine", []string{"lang/site", "states", "lang/diag", "runtime/journal", "runtime/reconcile", "runtime/source"}, []string{"*"}},
 	// What is set up on a machine, as a site would declare it. It is data of the machine, and writes no language.
@@ -176,7 +178,7 @@ var imports = []struct {
 	{"server/enroll", []string{"lang/diag", "runtime/agent/identity", "runtime/fault", "runtime/link", "runtime/trust", "server/access", "server/authority", "server/contents", "server/store"}, []string{"*"}},
 	{"server/sessions", []string{"lang/diag", "runtime/*", "server/access", "server/authority", "server/broker", "server/contents", "server/enroll", "server/store", "states"}, []string{"*"}},
 	{"server/evaluate", []string{"graph", "packages", "internal/plainjson", "internal/watchdog", "lang", "lang/*", "modules", "runtime/*", "states"}, []string{"*"}},
-	{"server/deploy", []string{"internal/plainjson", "internal/sitefiles", "lang/diag", "lang/site", "runtime/*", "internal/ui/grouping", "server/*", "states"}, []string{"*"}},
+	{"server/deploy", []string{"internal/linediff", "internal/plainjson", "internal/sitefiles", "lang/diag", "lang/site", "runtime/*", "internal/ui/grouping", "server/*", "states"}, []string{"*"}},
 	{"server/follow", []string{"internal/sitefiles", "lang/diag", "lang/site", "packages/git", "runtime/fault", "runtime/rollout", "runtime/source", "runtime/source/*", "server/access", "server/deploy", "server/store", "states"}, []string{"*"}},
 	{"server/update", []string{"lang/diag", "lang/site", "runtime/*", "server/*"}, []string{"*"}},
 	{"server/api/client", []string{"states", "internal/atomicfile", "internal/ui/grouping", "lang/diag", "runtime/*", "internal/plainjson"}, []string{"*"}},

@@ -106,6 +106,7 @@ func New(o Options) *API {
 	a.registerTrust()
 	a.registerSites()
 	a.registerGraph()
+	a.registerRevisions()
 	a.registerClusters()
 	a.registerSources()
 	a.registerDeployments()

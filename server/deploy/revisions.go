@@ -35,7 +35,11 @@ type Revision struct {
 	Hosts    []site.Host     `json:"hosts"` // that it declares with executor = "agent"
 	Rollout  *site.Rollout   `json:"rollout,omitempty"`
 	Clusters []site.Cluster  `json:"clusters,omitempty"`
+	Warnings []string        `json:"warnings,omitempty"` // of reading the site, each with the file and the line
 }
+
+// maxWarnings is how many warnings of a revision are kept.
+const maxWarnings = 100
 
 // treeFile is a line of a tree.
 type treeFile struct {
@@ -76,7 +80,7 @@ func (s *Service) Upload(ctx context.Context, by *access.Caller, site string, ar
 	if a.Rollout.HasHooks() {
 		return nil, notSupported("the site's rollout has hooks, which a server does not run yet", "leave before_each and after_each out, or use tenet apply")
 	}
-	r := &Revision{Site: a.Name, By: by.Name, At: s.now(), Message: message, Rollout: a.Rollout, Clusters: a.Clusters}
+	r := &Revision{Site: a.Name, By: by.Name, At: s.now(), Message: message, Rollout: a.Rollout, Clusters: a.Clusters, Warnings: a.Warnings[:min(len(a.Warnings), maxWarnings)]}
 	for _, h := range a.Hosts {
 		if h.Executor == "agent" {
 			r.Hosts = append(r.Hosts, h)
