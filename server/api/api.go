@@ -93,6 +93,7 @@ func New(o Options) *API {
 	a.registerIdentity()
 	a.registerSessions()
 	a.registerPeople()
+	a.registerMay()
 	a.registerRoles()
 	a.registerPrograms()
 	a.registerHosts()

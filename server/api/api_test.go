@@ -150,7 +150,7 @@ func TestOperationsAreDescribed(t *testing.T) {
 	open := map[string]bool{"hint-source": true, "login": true, "openapi": true, "health": true,
 		"begin-identity-browser": true, "return-identity": true, "begin-identity-program": true, "finish-identity-program": true}
 	self := map[string]bool{"show-session": true, "logout": true, "list-own-sessions": true, "end-own-session": true, "set-own-password": true,
-		"list-grants": true, "list-programs": true, "add-program": true, "remove-program": true}
+		"list-grants": true, "list-rights": true, "list-programs": true, "add-program": true, "remove-program": true}
 	seen := map[string]bool{}
 	for _, op := range w.api.Operations() {
 		if op.ID == "" || seen[op.ID] || op.Tag == "" || !strings.HasSuffix(op.Summary, ".") || !strings.HasSuffix(op.Description, ".") || len(op.Codes) == 0 {

@@ -94,6 +94,26 @@ func (c *Client) RemovePerson(ctx context.Context, name, reason string) error {
 	return err
 }
 
+// Right is what somebody may do by one verb.
+type Right struct {
+	Verb       string         `json:"verb"`
+	May        bool           `json:"may"`
+	Everywhere bool           `json:"everywhere"` // for all hosts and sites
+	Grants     []SourcedGrant `json:"grants"`
+}
+
+// Rights tells what somebody may do, by one verb or by each; for a host and a site, if these are not empty.
+func (c *Client) Rights(ctx context.Context, person, verb, host, site string) ([]Right, error) {
+	query := url.Values{}
+	for name, value := range map[string]string{"verb": verb, "host": host, "site": site} {
+		if value != "" {
+			query.Set(name, value)
+		}
+	}
+	list, err := Call[List[Right]](ctx, c, http.MethodGet, personPath(person)+"/may", query, nil)
+	return list.Items, err
+}
+
 // Roles lists roles.
 func (c *Client) Roles(ctx context.Context) iter.Seq2[Role, error] {
 	return Items[Role](ctx, c, "/v1/roles", nil)
