@@ -16,11 +16,13 @@ import (
 	"github.com/tenetcm/tenet/server/api/client"
 )
 
-// How agents look at their machines.
-const (
-	pollEvery  = 20 * time.Second
-	retryAfter = 300 * time.Millisecond
-)
+// retryAfter is about how long it is until an agent tries again what has failed.
+const retryAfter = 300 * time.Millisecond
+
+// poll is how often agents look at their machines: where there are many, less often, so that they leave the computer to others.
+func (d *Demo) poll() time.Duration {
+	return max(20*time.Second, time.Duration(d.Count)*250*time.Millisecond)
+}
 
 // atOnce is how many machines join at a time.
 const atOnce = 8
@@ -105,7 +107,7 @@ func (d *Demo) start(ctx context.Context, a *agent) {
 	a.cancel, a.ended = cancel, make(chan struct{})
 	d.group.Go(func() {
 		defer close(a.ended)
-		err := daemon.Run(ctx, daemon.Options{StateDir: a.state, Host: a.host, Registry: modules.Standard(), Version: d.Version, Name: "tenet", Volatile: true, Poll: pollEvery, Retry: retryAfter,
+		err := daemon.Run(ctx, daemon.Options{StateDir: a.state, Host: a.host, Registry: modules.Standard(), Version: d.Version, Name: "tenet", Volatile: true, Poll: d.poll(), Retry: retryAfter,
 			Log: func(text string) { d.Log(a.name + ": " + text) }})
 		if err != nil && ctx.Err() == nil {
 			d.Log(a.name + ": " + err.Error())
