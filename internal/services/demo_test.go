@@ -120,6 +120,13 @@ func TestDemo(t *testing.T) {
 	}
 	c := operator(t, r, filepath.Join(dir, "admin.txt"))
 	awaitFacts(t, slices.Concat(hostFacts(t.Context(), c), deploymentFacts(t.Context(), c), otherFacts(t.Context(), c)))
+	began := time.Now()
+	awaitFacts(t, []fact{{"a machine that was changed by hand is mended", func() (bool, error) {
+		for r, err := range c.Runs(t.Context(), client.RunFilter{Site: "base", Outcome: "changed"}) {
+			return err == nil && r.Started.After(began), err
+		}
+		return false, nil
+	}}})
 	for _, p := range r.People {
 		if _, err := client.Login(t.Context(), t.TempDir(), client.Credentials{URL: r.URL, Authority: c.Saved().Authority, Name: p.Name, Password: p.Password}); err != nil {
 			t.Errorf("%s cannot log in: %v", p.Name, err)

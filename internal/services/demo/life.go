@@ -3,13 +3,11 @@ package demo
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/modules/simulated"
 	"github.com/tenetcm/tenet/runtime/host"
-	"github.com/tenetcm/tenet/server/api/client"
 )
 
 // beat is the time between two things that happen.
@@ -26,11 +24,12 @@ func (d *Demo) events() []event {
 	return []event{
 		{1, d.drift},
 		{7, d.writeNotice},
+		{6, d.approve},
 		{11, d.release},
-		{41, d.comeAndGo},
-		{23, d.approve},
 		{31, d.mendBuilds},
-		{37, d.goOnWithMetrics},
+		{37, d.deployBuilds},
+		{29, d.goOnWithMetrics},
+		{41, d.comeAndGo},
 		{53, d.turnPin},
 	}
 }
@@ -101,71 +100,7 @@ func (d *Demo) writeNotice(context.Context) error {
 	return d.writeStatus(notices[n%len(notices)], n%3 != 0)
 }
 
-// release has a program upload the next release of the shop, and an operator deploy it, unless one is on its way.
-func (d *Demo) release(ctx context.Context) error {
-	for now, err := range d.as(operator).Deployments(ctx, "shop") {
-		if err != nil {
-			return err
-		}
-		if now.Phase == "rolling" || now.Phase == "paused" || now.Phase == "planned" && now.Consent == "" {
-			return nil
-		}
-	}
-	n := d.count("release")
-	f, err := revision("shop", 2, d.machines)
-	if err != nil {
-		return err
-	}
-	// They come around again: who uploads the same files once more has the revision that there is.
-	version := fmt.Sprintf("4.%d.%d", 3+n/4%6, n%4)
-	message := "release " + version + []string{": smaller pictures (SHOP-911)", ": gift cards (SHOP-930)", ": the basket keeps its order (SHOP-934)", ": fewer queries on the front page (SHOP-941)"}[n%4]
-	r, err := d.send(ctx, program, "shop", f.with("release.hcl", "4.2.0", version), message)
-	if err != nil {
-		return err
-	}
-	_, err = d.as(operator).Deploy(ctx, client.DeployRequest{Site: "shop", Revision: r.Number, Message: message})
-	return err
-}
-
-// approve has the approver look at what waits, and something else wait instead.
-func (d *Demo) approve(ctx context.Context) error {
-	if d.count("approve")%2 == 1 {
-		return d.approveFirst(ctx)
-	}
-	f, err := revision("shop", 3, d.machines)
-	if err != nil {
-		return err
-	}
-	wait := 60 + 15*(d.counts["approve"]/2%5)
-	message := fmt.Sprintf("proxies: servers may take %d seconds (SHOP-902)", wait)
-	r, err := d.send(ctx, program, "shop", f.with("haproxy.cfg.tmpl", "timeout server 60s", fmt.Sprintf("timeout server %ds", wait)), message)
-	if err != nil {
-		return err
-	}
-	_, err = d.as(operator).Deploy(ctx, client.DeployRequest{Site: "shop", Revision: r.Number, Consent: "approve", Message: message})
-	return err
-}
-
-// approveFirst approves what waits, once the deployment that is on its way has ended.
-func (d *Demo) approveFirst(ctx context.Context) error {
-	for one, err := range d.as(approver).Deployments(ctx, "shop") {
-		if err != nil {
-			return err
-		}
-		if one.Phase != "planned" || one.Consent != "approve" {
-			continue
-		}
-		shown, err := d.as(approver).Deployment(ctx, one.ID)
-		if err != nil || shown.Plan == nil {
-			return err
-		}
-		_, err = d.as(approver).Consent(ctx, one.ID, "approve", shown.Plan.Digest, "looks right, and the office is staffed")
-		return err
-	}
-	return nil
-}
-
-// mendBuilds has somebody mount the volume of a machine that builds, or lose it again; then what has failed is deployed again.
+// mendBuilds has somebody mount the volume of a machine that builds, or lose it again.
 func (d *Demo) mendBuilds(ctx context.Context) error {
 	a := d.agents["build1"]
 	if a == nil {
@@ -175,24 +110,6 @@ func (d *Demo) mendBuilds(ctx context.Context) error {
 		return a.host.Remove(workspaces)
 	}
 	return errors.Join(removeAll(a.host, workspaces), simulated.WriteFile(ctx, a.host, workspaces, inTheWay, host.Meta{}))
-}
-
-// goOnWithMetrics has the operator go on with what was paused, or pause something anew.
-func (d *Demo) goOnWithMetrics(ctx context.Context) error {
-	for one, err := range d.as(operator).Deployments(ctx, "metrics") {
-		if err != nil {
-			return err
-		}
-		if one.Phase == "paused" {
-			_, err = d.as(operator).Steer(ctx, one.ID, "continue", "it was the graphs, not the machines")
-			return err
-		}
-		if one.Phase == "rolling" {
-			_, err = d.as(operator).Steer(ctx, one.ID, "pause", "somebody else works on these machines")
-			return err
-		}
-	}
-	return nil
 }
 
 // turnPin has the machine that was taken back follow again, or takes it back anew.
