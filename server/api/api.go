@@ -108,6 +108,7 @@ func New(o Options) *API {
 	a.registerSites()
 	a.registerGraph()
 	a.registerRevisions()
+	a.registerAsk()
 	a.registerClusters()
 	a.registerSources()
 	a.registerDeployments()

@@ -102,6 +102,7 @@ type passing struct {
 	caller *access.Caller // as they were when it began
 	secret string
 	host   *enroll.Host // likewise
+	reason string       // for the audit; a request may have its own
 	socket *websocket.Conn
 	way    channel.Transport
 	look   chan struct{} // the host has changed
@@ -144,7 +145,7 @@ func (p *passing) sign(ctx context.Context, d *channel.Demand) (*trust.Signed, e
 	site := p.site
 	p.mu.Unlock()
 	if d.Request != nil && !slices.Contains(verbs, access.Read) {
-		if err := p.api.auditRequest(ctx, caller, p.host, site, d.Request); err != nil {
+		if err := p.api.auditRequest(ctx, caller, p.host, site, p.reason, d.Request); err != nil {
 			return nil, err
 		}
 	}

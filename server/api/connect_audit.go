@@ -17,7 +17,7 @@ import (
 
 // auditRequest keeps who has asked a host for what changes something, before it is asked. The site is the one that the caller has named: what an
 // apply brings is encrypted.
-func (a *API) auditRequest(ctx context.Context, c *access.Caller, h *enroll.Host, site string, q *wire.Request) error {
+func (a *API) auditRequest(ctx context.Context, c *access.Caller, h *enroll.Host, site, reason string, q *wire.Request) error {
 	detail := map[string]string{"name": h.Name, "operation": string(q.Op)}
 	if err := errors.Join(detailExec(q, detail), detailImport(q, detail)); err != nil {
 		return err
@@ -33,7 +33,7 @@ func (a *API) auditRequest(ctx context.Context, c *access.Caller, h *enroll.Host
 			detail[name] = text
 		}
 	}
-	e := access.Entry{Actor: c.Name, Action: "host.request", Host: string(h.ID), Site: site, Detail: detail}
+	e := access.Entry{Actor: c.Name, Action: "host.request", Host: string(h.ID), Site: site, Detail: detail, Reason: reason}
 	if q.Hold != nil {
 		e.Reason = q.Hold.Reason
 	}
