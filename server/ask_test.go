@@ -26,7 +26,7 @@ type held struct {
 func TestAskHost(t *testing.T) {
 	b := newTarget(t)
 	b.host("web1")
-	reads, deploys, none := b.person("rita", "read@web*"), b.person("dora", "read@web*", "deploy@web*"), b.person("nora", "read@db*")
+	reads, deploys, none := b.person("rita", "read@web*"), b.person("dora", "read@web*", "deploy@web*"), b.person("nora", "read@db*", "deploy@db*")
 	pong, err := ask[api.Pong](t, reads, http.MethodPost, "ping", nil)
 	must(t, err)
 	if pong.Program == "" || pong.OS != "linux" || pong.User == "" || pong.Clock > 5 || pong.Clock < -5 {

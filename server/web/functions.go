@@ -7,6 +7,9 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/tenetcm/tenet/server/api"
+	"github.com/tenetcm/tenet/states"
 )
 
 // functions are what templates can call.
@@ -25,6 +28,9 @@ func (p *Pages) functions() template.FuncMap {
 		"link":      link,
 		"route":     route,
 		"short":     short,
+		"took":      func(r api.Run) string { return took(r, p.o.Clock()) },
+		"partsOf":   partsOfCounts,
+		"outcomes":  outcomes,
 	}
 }
 
@@ -122,3 +128,13 @@ func distance(d time.Duration) string {
 
 // digits writes a number as it stands in addresses and commands.
 func digits(n int64) string { return strconv.FormatInt(n, 10) }
+
+// partsOfCounts is how many parts a run has had.
+func partsOfCounts(c *states.Counts) string {
+	return commas(c.Changed + c.Unchanged + c.Failed + c.Blocked + c.Skipped + c.Idle + c.Unknown)
+}
+
+// outcomes are what a part of a run can come to.
+func outcomes() []states.Outcome {
+	return []states.Outcome{states.Failed, states.Unknown, states.Blocked, states.Changed, states.Unchanged, states.Skipped, states.Idle}
+}

@@ -4,6 +4,7 @@ let main, waiting = 0, earliest = 0, isBusy = false, isLost = false;
 
 const states = { // what belongs to the person who looks, and not to the server
   beforeAttributeUpdated(name, node) { return !(name === "open" && node.matches("details, dialog")); },
+  beforeNodeRemoved(node) { return !(node.matches?.("[data-chunk]")); }, // what was loaded while somebody scrolled
   beforeNodeMorphed(node) { return !(node.matches?.("[data-keep], [data-select]")); },
 };
 

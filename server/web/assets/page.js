@@ -4,6 +4,7 @@ import { startKeys } from "./keys.js";
 import { startDialogs } from "./dialog.js";
 import { startSelection } from "./select.js";
 import { startTimes } from "./times.js";
+import { startLog } from "./log.js";
 import "./graph.js";
 
 document.documentElement.classList.add("scripted");
@@ -11,6 +12,7 @@ startDialogs();
 startKeys();
 startSelection();
 startTimes();
+startLog();
 startLive();
 
 // A button that copies what it stands beside.
