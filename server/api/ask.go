@@ -176,7 +176,9 @@ func (a *API) releaseHost(ctx context.Context, c *access.Caller, in *hostAct) (*
 }
 
 func (a *API) retryHost(ctx context.Context, c *access.Caller, in *retryInput) (*loopsOutput, error) {
-	loops, err := asked(a, ctx, c, in.ID, in.Body.Reason, func(ctx context.Context, m *remote.Machine) ([]reconcile.State, error) { return m.Retry(ctx, in.Body.Site) })
+	loops, err := asked(a, ctx, c, in.ID, in.Body.Reason, func(ctx context.Context, m *remote.Machine) ([]reconcile.State, error) {
+		return m.Retry(ctx, in.Body.Site)
+	})
 	if err != nil {
 		return nil, err
 	}

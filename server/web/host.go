@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/tenetcm/tenet/runtime/agent/identity"
 	"github.com/tenetcm/tenet/server/api"
 	"github.com/tenetcm/tenet/server/deploy"
 	"github.com/tenetcm/tenet/server/enroll"
@@ -53,7 +52,7 @@ func (h *hostPage) Path(more ...string) string {
 
 // Name is by what its page is found: of one that is pending another one may have the name.
 func (h *hostPage) Name() string {
-	if h.Host.State == identity.Pending || h.Host.State == identity.Revoked {
+	if h.Host.State == "pending" || h.Host.State == "revoked" {
 		return string(h.Host.ID)
 	}
 	return h.Host.Name
