@@ -161,3 +161,50 @@ func TestManyHosts(t *testing.T) {
 	do(t, tab, chromedp.Click(`a[rel=next]`))
 	until(t, tab, `document.querySelectorAll("[data-row]").length === 100 && `+first+` > "`+before+`" && document.getElementById("select").value === "zone=z3,!node0*"`)
 }
+
+// deploymentThat is the path of the newest deployment whose row of the list says something.
+func deploymentThat(t *testing.T, tab context.Context, server, says string) string {
+	t.Helper()
+	do(t, tab, chromedp.Navigate(server+"/deployments"), chromedp.WaitReady("#main"))
+	row := `[...document.querySelectorAll("[data-row]")].find(r => r.textContent.includes("` + says + `"))`
+	until(t, tab, row)
+	path, err := chromedp.Run(tab, chromedp.Evaluate[string](row+`.querySelector("a").getAttribute("href")`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// press opens an act of the page that is shown as a dialog, fills in a reason, and does it.
+func press(t *testing.T, tab context.Context, act, reason string) {
+	t.Helper()
+	link := `main a[data-dialog][href*="` + act + `"]`
+	do(t, tab, chromedp.WaitVisible(link), chromedp.Click(link), chromedp.WaitVisible(`#dialog button[type=submit]`))
+	if reason != "" {
+		do(t, tab, chromedp.SendKeys(`#dialog input[name=reason]`, reason))
+	}
+	do(t, tab, chromedp.Click(`#dialog button[type=submit]`))
+}
+
+// TestDeploymentJourney approves a deployment that somebody else has asked for, pauses it, goes on, and brings its hosts back.
+func TestDeploymentJourney(t *testing.T) {
+	tab, s := demoTab(t)
+	path := deploymentThat(t, tab, s.URL, "has to approve")
+	do(t, tab, chromedp.Navigate(s.URL+path), chromedp.WaitReady("#main"))
+	until(t, tab, `document.querySelector("main").textContent.includes("have planned") && document.querySelector("main pre .add")`)
+	press(t, tab, "/approve", "looked at with the team")
+	until(t, tab, `location.pathname === "`+path+`" && document.querySelector("#notice").textContent.trim() !== "" && document.querySelector("h1").textContent.includes("rolling")`)
+	press(t, tab, "/pause", "a quick look")
+	until(t, tab, `document.querySelector("h1").textContent.includes("paused") && document.querySelector("main").textContent.includes("a quick look")`)
+	press(t, tab, "/continue", "all is well")
+	until(t, tab, `document.querySelector("#notice").textContent.includes("goes on")`)
+	// Who deployed is asked by the audit, with the reasons that were given.
+	do(t, tab, chromedp.Navigate(s.URL+"/audit?action=deployment.pause"), chromedp.WaitReady("[data-row]"))
+	until(t, tab, `document.querySelector("[data-row]").textContent.includes("a quick look")`)
+	do(t, tab, chromedp.Navigate(s.URL+"/sites/shop/rollback?hosts=web2"), chromedp.WaitReady(`input[name=reason]`))
+	if says := text(t, tab, "#main"); !strings.Contains(says, "web2") || !strings.Contains(says, "pinned") || !strings.Contains(says, "tenet rollback shop web2") {
+		t.Errorf("it does not say what it will do:\n%s", says)
+	}
+	do(t, tab, chromedp.SendKeys(`input[name=reason]`, "back to what worked"), chromedp.Click(`main button[type=submit]`))
+	until(t, tab, `document.querySelector("#notice")?.textContent.includes("went back")`)
+}
