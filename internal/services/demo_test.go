@@ -152,6 +152,7 @@ func TestDemoOfOneMachine(t *testing.T) {
 			return err == nil && len(st.Sites) == 2 && st.Sites["base"].Report != nil && st.Sites["base"].Report.Ready, err
 		}},
 		deploymentFact(t.Context(), c, "one deployment is done", func(d client.Deployment) bool { return d.Site == "shop" && d.Phase == "done" }),
+		deploymentFact(t.Context(), c, "one deployment waits for an approval", func(d client.Deployment) bool { return d.Why != nil && d.Why.Code == "approval" }),
 	})
 }
 

@@ -56,6 +56,9 @@ func revision(site string, number int, all []machine) (files, error) {
 			f[e.Name()] = string(text)
 		}
 	}
+	if len(named(all, "db")) == 0 { // a stage without hosts is a mistake
+		f["site.hcl"] = strings.Replace(f["site.hcl"], "  stage \"databases\" {\n    hosts = \"@databases\"\n  }\n\n", "", 1)
+	}
 	return f, nil
 }
 

@@ -58,6 +58,25 @@ func TestSites(t *testing.T) {
 	}
 }
 
+// The shop is right whatever machines there are.
+func TestShopOfFewMachines(t *testing.T) {
+	for _, count := range []int{1, 2, 3, 5, 8, 200} {
+		for number := 1; number <= 3; number++ {
+			f, err := revision("shop", number, machinesFor(count))
+			if err != nil {
+				t.Fatal(err)
+			}
+			dir := t.TempDir()
+			if err := f.write(dir); err != nil {
+				t.Fatal(err)
+			}
+			if status, said := tenetSays("validate", dir); status != 0 {
+				t.Errorf("revision %d for %d machines: %s", number, count, said)
+			}
+		}
+	}
+}
+
 // Names are each there once, whatever the count, and the first ones show the most.
 func TestMachines(t *testing.T) {
 	for count := 1; count <= 200; count++ {
