@@ -153,7 +153,8 @@ func (d *Deployment) await(h *Host, l *Look, now time.Time) (acts []Act) {
 
 // prepare waits until all hosts that are at hand are evaluated and, where somebody is to consent, have planned.
 func (d *Deployment) prepare(w World) (acts []Act) {
-	var wrong, empty []string
+	var empty []string
+	wrong := mistakes{}
 	waits := false
 	reads := map[string][]string{}
 	for _, h := range d.Hosts {
@@ -162,7 +163,7 @@ func (d *Deployment) prepare(w World) (acts []Act) {
 		acts = append(acts, d.await(h, &l, w.Now)...)
 		switch p := l.Prepared; {
 		case p != nil && p.Error != "":
-			wrong = append(wrong, h.Name+": "+p.Error)
+			wrong.add(h.Name, p.Error)
 		case p != nil && p.Empty && !p.Absent && !d.Empty:
 			empty = append(empty, h.Name)
 		case h.Why.Code == CodeEvaluation || h.Why.Code == CodePlanning:
@@ -170,8 +171,8 @@ func (d *Deployment) prepare(w World) (acts []Act) {
 		}
 	}
 	switch {
-	case len(wrong) > 0:
-		d.end(Failed, Reason{Code: CodeInvalid, Text: "the site is wrong for " + some(wrong), Ask: "mend it, and deploy again"}, w)
+	case len(wrong.order) > 0:
+		d.end(Failed, Reason{Code: CodeInvalid, Text: "the site is wrong for " + wrong.String(), Ask: "mend it, and deploy again"}, w)
 	case len(cycle(reads)) > 0:
 		d.end(Failed, Reason{Code: CodeCycle, Text: "hosts read what they give one another: " + strings.Join(cycle(reads), ", which reads of "), Ask: `break it, or read what was given last: hosts(PATTERN, { outputs = "last" })`}, w)
 	case len(empty) > 0:
