@@ -23,7 +23,7 @@ func Crawl(tab context.Context, server string, each func(address string, l Look)
 				return nil, err
 			}
 		}
-		links, err := chromedp.Run(tab, chromedp.Evaluate[[]string](`[...document.querySelectorAll("a[href]")].map(a => new URL(a.href)).filter(u => u.origin === location.origin).map(u => u.pathname + u.search)`))
+		links, err := chromedp.Run(tab, chromedp.Evaluate[[]string](`[...document.querySelectorAll("a[href]")].map(a => new URL(a.getAttribute("href"), location.href)).filter(u => u.origin === location.origin).map(u => u.pathname + u.search)`))
 		if err != nil {
 			return nil, err
 		}
