@@ -26,25 +26,17 @@ type clusterOutput struct{ Body *Cluster }
 
 func (a *API) registerClusters() {
 	op := func(id, method, path, summary, description string, verb access.Verb, codes ...string) Operation {
-		return Operation{ID: id, Method: method, Path: "/v1/sites/{site}/clusters" + path, Tag: "sites", Summary: summary, Description: description, Scope: Somewhere, Verb: verb, Codes: append(codes, access.CodeForbidden)}
+		return Operation{ID: id, Method: method, Path: path, Tag: "sites", Summary: summary, Description: description, Scope: Somewhere, Verb: verb, Codes: append(codes, access.CodeForbidden)}
 	}
-	Register(a, op("list-clusters", http.MethodGet, "", "List the clusters of a site.", "By name: how each stands, for whom it waits, and its hosts.", access.Read),
+	Register(a, op("list-clusters", http.MethodGet, "/v1/sites/{site}/clusters", "List the clusters of a site.", "By name: how each stands, for whom it waits, and its hosts.", access.Read),
 		func(ctx context.Context, c *access.Caller, in *SiteName) (*clustersOutput, error) {
-			s, err := a.deployments()
-			if err != nil {
-				return nil, err
-			}
-			list, err := s.Clusters(ctx, c, in.Site)
-			if err != nil {
-				return nil, err
-			}
-			out := &clustersOutput{List[*Cluster]{Items: []*Cluster{}}}
-			for _, one := range list {
-				out.Body.Items = append(out.Body.Items, (*Cluster)(one))
-			}
-			return out, nil
+			return a.clusters(ctx, c, in.Site)
 		})
-	Register(a, op("undeploy-cluster", http.MethodPost, "/{cluster}/undeploy", "Take a cluster away from its hosts.",
+	Register(a, op("list-all-clusters", http.MethodGet, "/v1/clusters", "List the clusters of all sites.", "By site and name, those that the caller may read: how each stands, for whom it waits, and its hosts.", access.Read),
+		func(ctx context.Context, c *access.Caller, _ *struct{}) (*clustersOutput, error) {
+			return a.clusters(ctx, c, "")
+		})
+	Register(a, op("undeploy-cluster", http.MethodPost, "/v1/sites/{site}/clusters/{cluster}/undeploy", "Take a cluster away from its hosts.",
 		"What it has made goes, on hosts that are away when they are back. The next deployment of the site brings it back. Answers how it stood.", access.Deploy, deploy.ErrNotFound, deploy.ErrPhase),
 		func(ctx context.Context, c *access.Caller, in *undeployInput) (*clusterOutput, error) {
 			s, err := a.deployments()
@@ -57,4 +49,21 @@ func (a *API) registerClusters() {
 			}
 			return &clusterOutput{(*Cluster)(r)}, nil
 		})
+}
+
+// clusters lists those of a site; without one, of all.
+func (a *API) clusters(ctx context.Context, c *access.Caller, site string) (*clustersOutput, error) {
+	s, err := a.deployments()
+	if err != nil {
+		return nil, err
+	}
+	list, err := s.Clusters(ctx, c, site)
+	if err != nil {
+		return nil, err
+	}
+	out := &clustersOutput{List[*Cluster]{Items: []*Cluster{}}}
+	for _, one := range list {
+		out.Body.Items = append(out.Body.Items, (*Cluster)(one))
+	}
+	return out, nil
 }

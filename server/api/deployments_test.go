@@ -137,7 +137,7 @@ func TestDeployments(t *testing.T) {
 	expect(w.ask("GET", "/v1/deployments/1", w.carol, ""), http.StatusOK, `"phase":"done"`, `"state":"ready"`)
 	expect(w.ask("POST", "/v1/deployments", w.alice, `{"site":"shop","consent":"approve"}`), http.StatusCreated, `"id":2`)
 	w.rounds()
-	shown := expect(w.ask("GET", "/v1/deployments/2", w.alice, ""), http.StatusOK, `"code":"approval"`, `"db1"`)
+	shown := expect(w.ask("GET", "/v1/deployments/2", w.alice, ""), http.StatusOK, `"code":"approval"`, `"db1"`, `"batches":[{"label":"batch 1 of 1","hosts":2}]`, `"batch":1`)
 	var d api.Deployment
 	must(t, json.Unmarshal([]byte(shown.text), &d))
 	if r := expect(w.ask("GET", "/v1/deployments/2", w.carol, ""), http.StatusOK); strings.Contains(r.text, "db1") || strings.Contains(r.text, `"plan"`) {
@@ -155,6 +155,10 @@ func TestDeployments(t *testing.T) {
 	expect(w.ask("POST", "/v1/deployments/9/abort", bob, `{}`), http.StatusNotFound)
 	expect(w.ask("POST", "/v1/sites/shop/rollback", bob, `{"hosts":"web1"}`), http.StatusGone, `"gone"`)
 	expect(w.ask("POST", "/v1/sites/shop/rollback", bob, `{"hosts":"web1","to":1,"reason":"slow"}`), http.StatusOK, `"by":"bob"`)
+	expect(w.ask("GET", "/v1/sites/shop/targets", w.alice, ""), http.StatusOK, `[{"revision":1,"hosts":2}]`)
+	expect(w.ask("GET", "/v1/sites/shop/targets", w.carol, ""), http.StatusOK, `[{"revision":1,"hosts":1}]`)
+	expect(w.ask("GET", "/v1/sites/none/targets", w.carol, ""), http.StatusNotFound)
+	expect(w.ask("GET", "/v1/clusters", w.carol, ""), http.StatusOK, `{"items":[]}`)
 	expect(w.ask("GET", "/v1/sites/shop/pins", w.carol, ""), http.StatusOK, `"name":"web1"`)
 	expect(w.ask("POST", "/v1/sites/shop/unpin", w.carol, `{"hosts":"web1"}`), http.StatusOK, `"name":"web1"`)
 	expect(w.ask("POST", "/v1/sites/shop/unpin", w.carol, `{"hosts":"web1"}`), http.StatusConflict, `"pinned"`)

@@ -142,6 +142,15 @@ func (a *API) registerSites() {
 			pins, err := s.Pins(ctx, c, in.Site)
 			return pinsOf(pins), err
 		})
+	Register(a, op("count-targets", http.MethodGet, "/v1/sites/{site}/targets", "Tell of how many hosts each revision is wanted.", "Those that the caller may read, the newest revision first.", access.Read, deploy.ErrNotFound),
+		func(ctx context.Context, c *access.Caller, in *SiteName) (*ListOutput[deploy.Wanted], error) {
+			s, err := a.deployments()
+			if err != nil {
+				return nil, err
+			}
+			list, err := s.Wanted(ctx, c, in.Site)
+			return &ListOutput[deploy.Wanted]{List[deploy.Wanted]{Items: append([]deploy.Wanted{}, list...)}}, err
+		})
 	preview := op("preview-rollback", http.MethodGet, "/v1/sites/{site}/rollback", "Tell what a rollback would do.", "Which hosts would go back, and from which revision to which; it changes nothing. It is refused where the rollback would be.", access.Deploy, deploy.ErrNotFound, deploy.ErrGone)
 	Register(a, preview, func(ctx context.Context, c *access.Caller, in *previewInput) (*previewOutput, error) {
 		s, err := a.deployments()

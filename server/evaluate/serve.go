@@ -245,7 +245,9 @@ func texts(list diag.List) string {
 	var out []string
 	for _, d := range list.Sorted() {
 		if d.Severity == diag.Error {
-			text := d.Error()
+			bare := d
+			bare.Hint = "" // it follows, so that it can be told from the rest
+			text := bare.Error()
 			if d.Hint != "" {
 				text += " (hint: " + d.Hint + ")"
 			}

@@ -11,13 +11,13 @@ type kind struct{ class, symbol string }
 // kindOf knows the words of states of all pages. One that it does not know is shown without a colour.
 func kindOf(word string) kind {
 	switch word {
-	case "ready", "active", "adopted", "connected", "done", "healthy", "installed", "present", "ok", "deployed", "verified", "succeeded", "none", "mended", "unchanged", "changed":
+	case "ready", "active", "adopted", "connected", "done", "healthy", "installed", "present", "ok", "member", "deployed", "verified", "succeeded", "none", "mended", "unchanged", "changed":
 		return kind{"good", "✓"}
 	case "failed", "not-ready", "lost", "help", "revoked", "error", "refused", "wrong", "unhealthy", "broken":
 		return kind{"bad", "✗"}
-	case "pending", "silent", "paused", "blocked", "retrying", "locked", "planned", "out", "approved", "reverting", "pinned", "drifted", "degraded", "standby":
+	case "pending", "silent", "paused", "blocked", "retrying", "locked", "planned", "out", "approved", "reverting", "pinned", "drifted", "degraded", "standby", "away":
 		return kind{"warn", "!"}
-	case "rolling", "applying", "discovering", "validating", "removing", "begun", "running", "installing", "held", "creating", "joining", "leaving":
+	case "rolling", "applying", "discovering", "validating", "removing", "begun", "running", "installing", "held", "creating", "joining", "leaving", "deploying", "undeploying", "claimed":
 		return kind{"busy", "▸"}
 	case "maybe":
 		return kind{"warn", "?"}

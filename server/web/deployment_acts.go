@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/tenetcm/tenet/server/api"
 )
@@ -23,10 +24,27 @@ const maxNamed = 12
 
 // named is a sentence about hosts, with how many and who they are: "3 hosts begin: web1, web2, web3."
 func named(names []string, text string) string {
+	if len(names) < 2 {
+		text = singular(text)
+	}
 	if len(names) == 0 {
 		return "No host " + text + "."
 	}
 	return count(len(names), "host") + " " + text + ": " + listed(names, maxNamed) + "."
+}
+
+// singular has a sentence be about one host: by its verb, which is its first word.
+func singular(text string) string {
+	verb, rest, _ := strings.Cut(text, " ")
+	switch verb {
+	case "are":
+		verb = "is"
+	case "have":
+		verb = "has"
+	case "begin", "lose", "follow":
+		verb += "s"
+	}
+	return strings.TrimSpace(verb + " " + rest)
 }
 
 // in gives the names of those in some states.
@@ -88,7 +106,7 @@ func (d *shownDeployment) consentEffects() []string {
 		list = append(list, fmt.Sprintf("They begin in %d batches. In the first, %s", len(d.Batches), named(first, "begin")))
 	}
 	if out := d.in("out"); len(out) > 0 {
-		list = append(list, named(out, "are out now, and join when they return"))
+		list = append(list, named(out, "are out now, to join on return"))
 	}
 	if d.Plan != nil {
 		list = append(list, "It holds for the plan that was shown: a host that plans something else waits.")
@@ -101,7 +119,7 @@ func (p *Pages) pauseDeployment(v *view) (*act, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := deploymentAct(d, "Pause", "pause", named(d.in("pending", "out"), "begin no more until it is continued"), named(d.in("begun"), "have begun, and go on"))
+	a := deploymentAct(d, "Pause", "pause", named(d.in("pending", "out"), "begin no more until it is continued"), named(d.in("begun"), "have begun: that goes on"))
 	return v.steer(a, d, "pause", fmt.Sprintf("Deployment %d is paused.", d.ID)), nil
 }
 
@@ -112,10 +130,10 @@ func (p *Pages) continueDeployment(v *view) (*act, error) {
 	}
 	effects := []string{named(d.in("pending"), "begin, in their batches")}
 	if out := d.in("out"); len(out) > 0 {
-		effects = append(effects, named(out, "are out, and it goes on without them; they join when they return"))
+		effects = append(effects, named(out, "are out: it goes on without, until they return"))
 	}
 	if unsteady := d.names(func(h *api.DeployHost) bool { return h.Why != nil && h.Why.Code == "unsteady" }); len(unsteady) > 0 {
-		effects = append(effects, named(unsteady, "were changed again and again by what others give, and may change once more"))
+		effects = append(effects, named(unsteady, "may change once more, after what others give has changed it again and again"))
 	}
 	return v.steer(deploymentAct(d, "Continue", "continue", effects...), d, "continue", fmt.Sprintf("Deployment %d goes on.", d.ID)), nil
 }
@@ -127,7 +145,7 @@ func (p *Pages) abortDeployment(v *view) (*act, error) {
 	}
 	not := d.names(func(h *api.DeployHost) bool { return h.Turn == 0 })
 	begun := d.names(func(h *api.DeployHost) bool { return h.Turn > 0 })
-	a := deploymentAct(d, "Abort", "abort", named(not, "have not begun, and keep what they have"), named(begun, "have begun, and keep this revision or go on to it"), "It cannot be continued. To bring the rest to the revision, deploy it again.")
+	a := deploymentAct(d, "Abort", "abort", named(not, "have not begun: what is there stays"), named(begun, "have begun: this revision stays there"), "It cannot be continued. To bring the rest to the revision, deploy it again.")
 	a.IsGrave = true
 	return v.steer(a, d, "abort", fmt.Sprintf("Deployment %d is aborted.", d.ID)), nil
 }

@@ -24,6 +24,7 @@ func (p *Pages) functions() template.FuncMap {
 		"count":     count,
 		"grants":    grantLines,
 		"grantRows": grantRows,
+		"isCommand": isCommand,
 		"join":      func(words []string) string { return strings.Join(words, " ") },
 		"link":      link,
 		"route":     route,
@@ -32,6 +33,11 @@ func (p *Pages) functions() template.FuncMap {
 		"partsOf":   partsOfCounts,
 		"outcomes":  outcomes,
 	}
+}
+
+// isCommand tells whether a text is a command, and nothing else.
+func isCommand(text string) bool {
+	return strings.HasPrefix(text, "tenet ") && !strings.ContainsAny(text, ",;\n")
 }
 
 // navigation is one link of the frame.

@@ -1,0 +1,81 @@
+package web
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/tenetcm/tenet/server/access"
+	"github.com/tenetcm/tenet/server/api"
+)
+
+// deploySite deploys a revision, to the hosts that the address names.
+func (p *Pages) deploySite(v *view) (*act, error) {
+	site, query := v.r.PathValue("site"), v.r.URL.Query()
+	revisions, err := get[api.List[api.Revision]](v, route("v1", "sites", site, "revisions"), nil)
+	if err != nil {
+		return nil, err
+	}
+	chosen := number(query.Get("revision"))
+	i := slices.IndexFunc(revisions.Items, func(r api.Revision) bool { return r.Number == chosen || chosen == 0 })
+	if i < 0 {
+		return nil, &api.Problem{Status: http.StatusNotFound, Title: "No such revision", Detail: fmt.Sprintf("Revision %d of %s is not kept.", chosen, site), Hint: "Choose one of those that the page of the site lists."}
+	}
+	r, hosts := revisions.Items[i], strings.TrimSpace(query.Get("hosts"))
+	effects, err := v.deployEffects(&r, hosts)
+	if err != nil {
+		return nil, err
+	}
+	a := &act{Title: fmt.Sprintf("Deploy revision %d of %s", r.Number, site), Button: "Deploy", Back: route("sites", site), Effects: effects, Command: []string{"tenet", "deploy", "DIRECTORY"},
+		Fields: []field{
+			{Name: "consent", Label: "Before it begins", Kind: "choice", Options: []option{{"", "nothing more is needed"}, {"start", "somebody looks at the plan, and has it start"}, {"approve", "another person approves the plan"}}},
+			{Name: "deadline", Label: "How many minutes a host may take", Kind: "text", Value: "60"},
+			{Name: "empty", Label: "That hosts are left with nothing, or are no longer declared, is meant", Kind: "check"},
+			{Name: "message", Label: "Reason", Kind: "text", Hint: "Why, for the audit and for who reads it later."},
+		}}
+	if hosts != "" {
+		a.Command = append(a.Command, "--hosts", hosts)
+	}
+	a.Do = func(form url.Values) (string, error) {
+		minutes, err := parseNumber("deadline", form.Get("deadline"), 7*24*60)
+		if err != nil {
+			return "", err
+		}
+		var d api.Deployment
+		err = v.send(http.MethodPost, "/v1/deployments", map[string]any{"site": site, "revision": r.Number, "hosts": hosts, "consent": form.Get("consent"), "empty": form.Get("empty") != "",
+			"deadline": minutes * 60, "message": form.Get("message")}, &d)
+		a.Back = route("deployments", strconv.FormatInt(d.ID, 10))
+		return fmt.Sprintf("Deployment %d of %s was made.", d.ID, site), err
+	}
+	return a, nil
+}
+
+// deployEffects says to which hosts a revision would come.
+func (v *view) deployEffects(r *api.Revision, hosts string) ([]string, error) {
+	brought := fmt.Sprintf("are brought to revision %d, where enrolled and not pinned", r.Number)
+	last := "They begin in the batches of the site's rollout. A deployment of the site that is under way is superseded once this one begins."
+	if hosts == "" || hosts == access.All {
+		return []string{named(r.Hosts, brought), "So is a host that is new later.", last}, nil
+	}
+	list, err := get[api.HostList](v, "/v1/hosts", url.Values{"select": {hosts}, "state": {"active"}, "limit": {"1000"}, "count": {"true"}})
+	if err != nil {
+		return nil, err
+	}
+	declared := make(map[string]bool, len(r.Hosts))
+	for _, name := range r.Hosts {
+		declared[name] = true
+	}
+	var names []string
+	for _, h := range list.Items {
+		if declared[h.Name] {
+			names = append(names, h.Name)
+		}
+	}
+	if list.Next != "" && list.Total != nil { // more than are looked at
+		return []string{"Of " + count(*list.Total, "host") + " that " + hosts + " names, those that the site declares are brought to the revision: " + listed(names, maxNamed) + ".", last}, nil
+	}
+	return []string{named(names, brought), last}, nil
+}
