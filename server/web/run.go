@@ -232,7 +232,7 @@ func (r *runPage) rowOf(number int64, text json.RawMessage) (row runRow, ok bool
 		return row, false
 	}
 	row = runRow{Line: number, Since: ev.Time, Log: link(r.Path(), "view", "log", "after", digits(number-1)) + "#L" + digits(number)}
-	if ev.Duration > 0 {
+	if ev.Duration >= time.Millisecond { // less says nothing
 		row.Took = duration(ev.Duration)
 	}
 	if ev.Error != nil {

@@ -3,6 +3,7 @@ package web
 import (
 	"maps"
 	"net/url"
+	"strconv"
 	"time"
 
 	"github.com/tenetcm/tenet/server/api"
@@ -68,9 +69,11 @@ func duration(d time.Duration) string {
 	case d < 0: // clocks differ
 		return "?"
 	case d < time.Second:
-		return d.Round(time.Millisecond).String()
+		return strconv.FormatInt(d.Milliseconds(), 10) + " ms"
 	case d < time.Minute:
-		return d.Round(100 * time.Millisecond).String()
+		return strconv.FormatFloat(d.Seconds(), 'f', 1, 64) + " s"
+	case d < time.Hour:
+		return strconv.Itoa(int(d.Minutes())) + " min " + strconv.Itoa(int(d.Seconds())%60) + " s"
 	}
-	return d.Round(time.Second).String()
+	return strconv.Itoa(int(d.Hours())) + " h " + strconv.Itoa(int(d.Minutes())%60) + " min"
 }

@@ -50,8 +50,11 @@ type node struct {
 	sign    string
 	anchor  string // of its first row
 	listed  string // its anchor in the list
-	acts    bool
-	join    bool
+	parts   []states.OutlinePart
+
+	isHandler bool
+	acts      bool
+	join      bool
 }
 
 // Draw draws the graph of runs, which are those of the hosts of one site: what is in several of
@@ -124,7 +127,7 @@ func nodesOf(run *states.Outline, marks map[string]rows.Mark) []node {
 			if o.Kind == states.OutlineHandler {
 				class += " handler"
 			}
-			nodes = append(nodes, node{address: o.Address, label: o.Address, class: class, acts: m.Acts, anchor: m.Anchor, title: o.Address + ": " + m.Label, word: m.Label, state: m.Class, sign: m.Sign})
+			nodes = append(nodes, node{address: o.Address, label: o.Address, class: class, acts: m.Acts, anchor: m.Anchor, title: o.Address + ": " + m.Label, word: m.Label, state: m.Class, sign: m.Sign, parts: o.Parts, isHandler: o.Kind == states.OutlineHandler})
 		}
 	}
 	return nodes

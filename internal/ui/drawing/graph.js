@@ -76,7 +76,7 @@
       g.classList.toggle("found", is);
       if (is) found.push(g);
     }
-    for (const entry of all("details.node")) entry.hidden = words === "" ? false : !entry.textContent.toLowerCase().includes(words);
+    for (const entry of all("details.node")) entry.hidden = words === "" ? false : !entry.querySelector("summary").textContent.toLowerCase().includes(words);
     const number = tools().querySelector("output");
     number.textContent = words === "" ? "" : `${found.length} found`;
     if (!found.length) { match = -1; return; }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/tenetcm/tenet/internal/ui/rows"
 	"github.com/tenetcm/tenet/states"
@@ -33,7 +34,8 @@ type Node struct {
 	Node          string // its anchor
 	Address, Word string
 	Class, Mark   string
-	Anchor        string // of the row that says what it would do; empty: there is none
+	Anchor        string   // of the row that says what it would do; empty: there is none
+	Parts         []string // what it has, where that is more than itself
 	Relations     []Relation
 }
 
@@ -56,7 +58,10 @@ func listNodes(nodes []node, arrows []states.OutlineArrow) (list []Node, left in
 	index := make(map[string]int, len(nodes))
 	for i, n := range nodes {
 		index[n.address] = i
-		list[i] = Node{Node: nodeAnchor(i), Address: rows.Clean(n.address), Word: n.word, Class: n.state, Mark: n.sign, Anchor: n.anchor}
+		list[i] = Node{Node: nodeAnchor(i), Address: rows.Clean(n.address), Word: n.word, Class: n.state, Mark: n.sign, Anchor: n.anchor, Parts: partsOf(&n)}
+		if list[i].Word == "" && n.isHandler {
+			list[i].Word = "handler"
+		}
 	}
 	for _, title := range []struct{ kind, to, from string }{
 		{"requires", "Requires", "Is required by"}, {"notifies", "Is notified by", "Notifies"}, {"failure", "Is notified on failure by", "Notifies on failure"},
@@ -73,6 +78,29 @@ func listNodes(nodes []node, arrows []states.OutlineArrow) (list []Node, left in
 	}
 	addBlocking(list, nodes, arrows, index)
 	return list, left
+}
+
+// maxPartsOfNode is how many parts of an invocation are listed.
+const maxPartsOfNode = 50
+
+// partsOf names the parts of an invocation, unless it is one itself.
+func partsOf(n *node) (list []string) {
+	for i, p := range n.parts {
+		if i == maxPartsOfNode {
+			return append(list, fmt.Sprintf("and %d more", len(n.parts)-i))
+		}
+		text := p.Address
+		if text == n.address {
+			text = ""
+		}
+		if p.Key != "" && !strings.Contains(p.Address, p.Key) {
+			text += " " + p.Key
+		}
+		if text = strings.TrimSpace(text); text != "" {
+			list = append(list, rows.Clean(text))
+		}
+	}
+	return list
 }
 
 func nodeAnchor(i int) string { return "node" + strconv.Itoa(i+1) }
