@@ -203,6 +203,7 @@ func (s *Server) openAPI(context.Context) error {
 		}
 	}
 	s.api = api.New(api.Options{People: s.People, Identity: provider, Hosts: s.Hosts, Authority: s.Authority, Deployments: s.Deployments, Sources: s.Sources, Updates: s.Updates, Sessions: s.Sessions, Broker: s.brokerReached, IsCluster: len(s.Brokers) > 0, Metrics: s.metrics, Version: s.Version, CursorKey: key, Standby: s.isStandby,
+		Room:    api.Room{Free: s.freeSpace, Least: minFree, KeepRuns: keepEvents},
 		OnFault: func(id string, err error) { s.Failed(fmt.Errorf("fault %s: %w", id, err)) }})
 	s.pages, err = web.New(web.Options{API: s.api.Handler(), Version: s.Version, HasIdentity: provider != nil, Standby: s.isStandby, OnFault: s.Failed})
 	return err

@@ -46,6 +46,7 @@ type Options struct {
 	Metrics func() []telemetry.Metric
 	// Feed is what has happened, for /v1/events; nil: one of its own, to which nobody else writes.
 	Feed  *Feed
+	Room  Room
 	Clock func() time.Time // nil: time.Now
 	// Version is that of the server, for people.
 	Version string
@@ -57,6 +58,13 @@ type Options struct {
 	Standby bool
 	// Healthy says why the server should get no requests; nil: it always should.
 	Healthy func() error
+}
+
+// Room is how much room the store of a server has, and for how long it keeps what grows.
+type Room struct {
+	Free     func() (share float64, known bool, err error) // nil: it is not known
+	Least    float64                                       // below this share nothing is taken in
+	KeepRuns time.Duration
 }
 
 // API is the operations of a server.

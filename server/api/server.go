@@ -3,10 +3,12 @@ package api
 import (
 	"context"
 	"net/http"
+	"time"
 
 	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/runtime/trust"
 	"github.com/tenetcm/tenet/server/access"
+	"github.com/tenetcm/tenet/server/deploy"
 	"github.com/tenetcm/tenet/server/sessions"
 	"github.com/tenetcm/tenet/server/store"
 )
@@ -18,8 +20,19 @@ type ServerStatus struct {
 	Standby    bool         `json:"standby" doc:"Another server is the active one: this one serves reading, from what that one has kept."`
 	Recovering bool         `json:"recovering" doc:"It was restored from a backup, or taken back in time: nothing is delivered until a person has decided."`
 	Broker     BrokerStatus `json:"broker"`
+	Limits     ServerLimits `json:"limits"`
 	// Unknown are hosts that hold something which the server does not know.
 	Unknown []UnknownHost `json:"unknown" nullable:"false" doc:"Hosts that hold something that the server does not know."`
+}
+
+// ServerLimits is how much room there is, and what is kept for how long.
+type ServerLimits struct {
+	Free   *float64 `json:"free,omitempty" doc:"Which share of the room of the store is free, from 0 to 1; none: it is not known."`
+	Reason string   `json:"reason,omitempty" doc:"Why it is not known: then nothing is taken in, either."`
+	// Least is the share below which nothing is taken in.
+	Least     float64 `json:"least" doc:"Below this share nothing is taken in from hosts, and no deployment begins."`
+	Revisions int     `json:"revisions" doc:"How many revisions of a site are kept besides those in use."`
+	RunDays   int     `json:"run_days" doc:"How many days what runs did is kept."`
 }
 
 // BrokerStatus is how agents are reached.
@@ -59,12 +72,27 @@ func (a *API) serverStatus() (*serverOutput, error) {
 	if a.o.Sessions == nil {
 		return nil, &diag.HintError{Code: sessions.CodeAway, Message: "this server reaches no hosts"}
 	}
-	out := &serverOutput{ServerStatus{Version: a.o.Version, Term: a.o.Sessions.Term, Standby: a.o.Standby, Recovering: a.o.Sessions.Recovering(), Broker: a.brokerStatus(), Unknown: []UnknownHost{}}}
+	out := &serverOutput{ServerStatus{Version: a.o.Version, Term: a.o.Sessions.Term, Standby: a.o.Standby, Recovering: a.o.Sessions.Recovering(), Broker: a.brokerStatus(), Limits: a.limits(), Unknown: []UnknownHost{}}}
 	for id, sites := range a.o.Sessions.Unknown() {
 		_, target, _ := a.o.Hosts.State(id)
 		out.Body.Unknown = append(out.Body.Unknown, UnknownHost{id, target.Name, sites})
 	}
 	return out, nil
+}
+
+func (a *API) limits() ServerLimits {
+	l := ServerLimits{Least: a.o.Room.Least, Revisions: deploy.Keep, RunDays: int(a.o.Room.KeepRuns / (24 * time.Hour))}
+	if a.o.Room.Free == nil {
+		return l
+	}
+	share, known, err := a.o.Room.Free()
+	switch {
+	case err != nil:
+		l.Reason = err.Error()
+	case known:
+		l.Free = &share
+	}
+	return l
 }
 
 func (a *API) brokerStatus() BrokerStatus {

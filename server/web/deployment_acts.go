@@ -41,7 +41,7 @@ func singular(text string) string {
 		verb = "is"
 	case "have":
 		verb = "has"
-	case "begin", "lose", "follow":
+	case "begin", "lose", "run":
 		verb += "s"
 	}
 	return strings.TrimSpace(verb + " " + rest)
@@ -128,7 +128,7 @@ func (p *Pages) continueDeployment(v *view) (*act, error) {
 	if err != nil {
 		return nil, err
 	}
-	effects := []string{named(d.in("pending"), "begin, in their batches")}
+	effects := []string{named(d.in("pending"), "begin batch by batch")}
 	if out := d.in("out"); len(out) > 0 {
 		effects = append(effects, named(out, "are out: it goes on without, until they return"))
 	}

@@ -75,6 +75,7 @@ func New(o Options) (*Pages, error) {
 	p.registerEnrolment()
 	p.registerPeople()
 	p.registerAudit()
+	p.registerServer()
 	p.registerAccount()
 	return p, nil
 }
