@@ -208,3 +208,58 @@ func TestDeploymentJourney(t *testing.T) {
 	do(t, tab, chromedp.SendKeys(`input[name=reason]`, "back to what worked"), chromedp.Click(`main button[type=submit]`))
 	until(t, tab, `document.querySelector("#notice")?.textContent.includes("went back")`)
 }
+
+// TestApproveHost takes a host in that asks, and one that asks for another's name, whose difference is shown first.
+func TestApproveHost(t *testing.T) {
+	tab, s := demoTab(t)
+	do(t, tab, chromedp.Navigate(s.URL+"/enrolment"), chromedp.WaitReady("#main"))
+	until(t, tab, `document.querySelectorAll("[id^=pending-]").length === 2`)
+	if page := text(t, tab, "#main"); !strings.Contains(page, "Another host has this name") || !strings.Contains(page, "identity") {
+		t.Errorf("what differs is not shown:\n%s", page)
+	}
+	do(t, tab, chromedp.Click(`a[aria-label="Approve kiosk2"]`), chromedp.WaitVisible(`#dialog button[type=submit]`), chromedp.SendKeys(`#dialog input[name=reason]`, "it is ours"), chromedp.Click(`#dialog button[type=submit]`))
+	until(t, tab, `document.querySelector("#notice")?.textContent.trim() !== ""`)
+	do(t, tab, chromedp.Navigate(s.URL+"/hosts?words=kiosk2"), chromedp.WaitReady("[data-row]"))
+	until(t, tab, `!document.querySelector("[data-row]").textContent.includes("pending")`)
+	do(t, tab, chromedp.Navigate(s.URL+"/audit?action=host.approve&actor=admin"), chromedp.WaitReady("[data-row]"))
+	until(t, tab, `document.querySelector("[data-row]").textContent.includes("it is ours")`)
+}
+
+// TestFailureInFourClicks follows a failure from the overview to the line of its output.
+func TestFailureInFourClicks(t *testing.T) {
+	tab, s := demoTab(t)
+	do(t, tab, chromedp.Navigate(s.URL+"/"), chromedp.WaitReady("#main"))
+	until(t, tab, `document.querySelector("main a[href*='/runs/']")`)
+	clicks := 0
+	click := func(selector string) {
+		clicks++
+		do(t, tab, chromedp.WaitVisible(selector), chromedp.Click(selector))
+	}
+	click(`main a[href*='/runs/']`)
+	until(t, tab, `document.querySelector("h1").textContent.includes("Run") && document.querySelector("main").textContent.includes("What has failed")`)
+	click(`main a[href*='#L']`)
+	until(t, tab, `document.querySelector(":target")?.textContent.includes("is a file, not a directory")`)
+	if clicks > 4 {
+		t.Errorf("it takes %d clicks", clicks)
+	}
+}
+
+// TestRunLive watches a run: what it does is on the page before it has ended.
+func TestRunLive(t *testing.T) {
+	tab, s := demoTab(t)
+	running := `[...document.querySelectorAll("[data-row]")].find(r => r.textContent.includes("running"))`
+	do(t, tab, chromedp.Navigate(s.URL+"/runs?outcome=running"), chromedp.WaitReady("#main"))
+	until(t, tab, running)
+	path, err := chromedp.Run(tab, chromedp.Evaluate[string](running+`.querySelector("a[href*='/runs/']").getAttribute("href")`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	do(t, tab, chromedp.Navigate(s.URL+path), chromedp.WaitReady("#main"))
+	number := `document.querySelectorAll("main details.row, main [data-row]").length`
+	before, err := chromedp.Run(tab, chromedp.Evaluate[int](number))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%s has %d rows at first", path, before)
+	until(t, tab, `!document.querySelector("h1").textContent.includes("running") && document.querySelector("h1").textContent.match(/changed|failed/)`)
+}
