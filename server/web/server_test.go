@@ -32,7 +32,7 @@ func testKey() string { return "tenet-key:B0RQzhvHN3LnWTWLpHU7CGE_s4ecv8ik_L-xCz
 func TestServerPage(t *testing.T) {
 	p, f := newTest(t, access.AllGrants(), serverAnswers())
 	body := request(p, "GET", "/server", nil).Body.String()
-	for _, wanted := range []string{"It was restored, and delivers nothing", `href="/hosts/web3"`, "a cluster of NATS", "refused", "7 % of the store", "full</span>", "below 10 %", "Update 2 to 1.4.0", "web2 has failed", "&lt;i&gt;no room", "tenet-agent linux/arm64",
+	for _, wanted := range []string{"It was restored, and delivers nothing", `href="/hosts/web3"`, "a cluster of NATS", "refused", "7 % of the store is free", "full</span>", "below 10 %", "Update 2 to 1.4.0", "web2 has failed", "&lt;i&gt;no room", "tenet-agent linux/arm64",
 		"the certificate in x.pem ends", "CA 2", "olga", `href="/server/trust/keys/remove?key=` + url.QueryEscape(testKey())} {
 		if !strings.Contains(body, wanted) {
 			t.Errorf("the page lacks %q:\n%s", wanted, body)
