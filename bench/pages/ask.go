@@ -25,7 +25,7 @@ type reader struct {
 // askPages starts a server, and asks for each page as somebody who may read all, and as somebody who may read little.
 func askPages(ctx context.Context, program string, o options) error {
 	begin := time.Now()
-	s, err := start(ctx, program, nil, "server", "--dir", o.dir, "--name", "localhost", "--listen", "127.0.0.1:18443", "--agents", "127.0.0.1:18444")
+	s, err := start(ctx, program, nil, "--dir", o.dir)
 	if err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -18,7 +19,7 @@ import (
 // makeDemo runs a demo until its hosts have done something, and takes its directory.
 func makeDemo(ctx context.Context, program, work, dir string) error {
 	const warm = 25 * time.Second
-	s, err := start(ctx, program, []string{"TMPDIR=" + work}, "server", "--demo", "20", "--listen", "127.0.0.1:18443", "--agents", "127.0.0.1:18444")
+	s, err := start(ctx, program, []string{"TMPDIR=" + work}, "--demo", "20")
 	if err != nil {
 		return err
 	}
@@ -39,7 +40,15 @@ type server struct {
 
 // start starts a server, and waits until it serves.
 func start(ctx context.Context, program string, environ []string, args ...string) (*server, error) {
-	s := &server{command: exec.CommandContext(ctx, program, args...)}
+	listen, err := free()
+	if err != nil {
+		return nil, err
+	}
+	agents, err := free()
+	if err != nil {
+		return nil, err
+	}
+	s := &server{command: exec.CommandContext(ctx, program, append([]string{"server", "--listen", listen, "--agents", agents, "--name", "localhost"}, args...)...)}
 	s.command.Env, s.command.Stderr = append(os.Environ(), environ...), os.Stderr
 	out, err := s.command.StdoutPipe()
 	if err != nil {
@@ -60,6 +69,15 @@ func start(ctx context.Context, program string, environ []string, args ...string
 			return s, nil
 		}
 	}
+}
+
+// free finds an address at which nobody listens.
+func free() (string, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	return l.Addr().String(), l.Close()
 }
 
 // kill ends it.
