@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"encoding/json"
 	"maps"
 	"net/url"
@@ -122,7 +123,19 @@ func (v *view) hostOf(name string) (*hostPage, error) {
 	for _, site := range slices.Sorted(maps.Keys(h.Status.Sites)) {
 		h.Sites = append(h.Sites, siteOfHost{Name: site, SiteStatus: h.Status.Sites[site]})
 	}
+	slices.SortStableFunc(h.Sites, func(a, b siteOfHost) int { return cmp.Compare(concern(&a), concern(&b)) })
 	return h, nil
+}
+
+// concern orders sites: first the one at which somebody should look.
+func concern(s *siteOfHost) int {
+	switch {
+	case s.Readiness() == sessions.NotReady:
+		return 0
+	case s.Delivery.Pending != "":
+		return 1
+	}
+	return 2
 }
 
 // addPins says of the sites of a host by which it is pinned, and in which cluster it is.

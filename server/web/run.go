@@ -47,6 +47,7 @@ type runGroup struct {
 // runRow is a part of a run, as one line tells it.
 type runRow struct {
 	rows.Row
+	ID     string // on the page
 	Line   int64
 	Took   string
 	Since  time.Time
@@ -222,6 +223,9 @@ func (r *runPage) add(number int64, text json.RawMessage) {
 		r.Groups = append(r.Groups, runGroup{Title: rows.Clean(title), Wave: wave})
 		last++
 	}
+	if slices.ContainsFunc(r.Failed, func(f runRow) bool { return f.Line == number }) {
+		row.ID = "part-" + row.ID // it has its own above
+	}
 	r.Groups[last].Rows = append(r.Groups[last].Rows, row)
 }
 
@@ -231,7 +235,7 @@ func (r *runPage) rowOf(number int64, text json.RawMessage) (row runRow, ok bool
 	if json.Unmarshal(text, &ev) != nil {
 		return row, false
 	}
-	row = runRow{Line: number, Since: ev.Time, Log: link(r.Path(), "view", "log", "after", digits(number-1)) + "#L" + digits(number)}
+	row = runRow{ID: "L" + digits(number), Line: number, Since: ev.Time, Log: link(r.Path(), "view", "log", "after", digits(number-1)) + "#L" + digits(number)}
 	if ev.Duration >= time.Millisecond { // less says nothing
 		row.Took = duration(ev.Duration)
 	}

@@ -13,6 +13,7 @@ import (
 
 // logLine is an event of a run, as its log has it.
 type logLine struct {
+	ID            string // on the page
 	Line          int64
 	At            time.Time
 	Type, Address string
@@ -57,7 +58,7 @@ func (v *view) addLines(r *runPage) error {
 
 // lineOf shows an event. What is none is shown as it came.
 func (r *runPage) lineOf(number int64, text json.RawMessage) logLine {
-	l := logLine{Line: number, Link: link(r.Path(), "view", "log", "after", digits(number-1)) + "#L" + digits(number), Path: r.Path("lines", digits(number))}
+	l := logLine{ID: "L" + digits(number), Line: number, Link: link(r.Path(), "view", "log", "after", digits(number-1)) + "#L" + digits(number), Path: r.Path("lines", digits(number))}
 	var ev states.Event
 	if json.Unmarshal(text, &ev) != nil {
 		l.Text = rows.Clean(string(text[:min(len(text), maxRowBytes)]))
