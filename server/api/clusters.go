@@ -22,6 +22,10 @@ type undeployInput struct {
 	}
 }
 
+type clustersInput struct {
+	Host string `query:"host" maxLength:"200" doc:"Only those of this host, by its name."`
+}
+
 type clusterOutput struct{ Body *Cluster }
 
 func (a *API) registerClusters() {
@@ -30,11 +34,11 @@ func (a *API) registerClusters() {
 	}
 	Register(a, op("list-clusters", http.MethodGet, "/v1/sites/{site}/clusters", "List the clusters of a site.", "By name: how each stands, for whom it waits, and its hosts.", access.Read),
 		func(ctx context.Context, c *access.Caller, in *SiteName) (*clustersOutput, error) {
-			return a.clusters(ctx, c, in.Site)
+			return a.clusters(ctx, c, in.Site, "")
 		})
 	Register(a, op("list-all-clusters", http.MethodGet, "/v1/clusters", "List the clusters of all sites.", "By site and name, those that the caller may read: how each stands, for whom it waits, and its hosts.", access.Read),
-		func(ctx context.Context, c *access.Caller, _ *struct{}) (*clustersOutput, error) {
-			return a.clusters(ctx, c, "")
+		func(ctx context.Context, c *access.Caller, in *clustersInput) (*clustersOutput, error) {
+			return a.clusters(ctx, c, "", in.Host)
 		})
 	Register(a, op("undeploy-cluster", http.MethodPost, "/v1/sites/{site}/clusters/{cluster}/undeploy", "Take a cluster away from its hosts.",
 		"What it has made goes, on hosts that are away when they are back. The next deployment of the site brings it back. Answers how it stood.", access.Deploy, deploy.ErrNotFound, deploy.ErrPhase),
@@ -51,13 +55,13 @@ func (a *API) registerClusters() {
 		})
 }
 
-// clusters lists those of a site; without one, of all.
-func (a *API) clusters(ctx context.Context, c *access.Caller, site string) (*clustersOutput, error) {
+// clusters lists those of a site and of a host; without one, of all.
+func (a *API) clusters(ctx context.Context, c *access.Caller, site, host string) (*clustersOutput, error) {
 	s, err := a.deployments()
 	if err != nil {
 		return nil, err
 	}
-	list, err := s.Clusters(ctx, c, site)
+	list, err := s.ClustersOf(ctx, c, site, host)
 	if err != nil {
 		return nil, err
 	}

@@ -71,6 +71,11 @@ func TestClusters(t *testing.T) {
 	if got := p.has("a", "b", "c"); got != "a[] b[] c[] " {
 		t.Fatalf("before all are there: %s", got)
 	}
+	for host, wanted := range map[string]int{"a": 1, "d": 0} {
+		if list, err := p.ClustersOf(t.Context(), p.ann, "", host); err != nil || len(list) != wanted {
+			t.Errorf("clusters of %s: %v, %v", host, list, err)
+		}
+	}
 	delete(p.away, p.id("c"))
 	p.settle()
 	all := "bench: a b c"

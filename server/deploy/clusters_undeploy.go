@@ -13,6 +13,11 @@ import (
 
 // Clusters tells how the clusters of a site stand, by their names; without a site, those of all that the caller may read.
 func (s *Service) Clusters(ctx context.Context, by *access.Caller, site string) (out []*cluster.Overview, err error) {
+	return s.ClustersOf(ctx, by, site, "")
+}
+
+// ClustersOf lists those among them that are of a host, by its name, or wait for it; without one, all.
+func (s *Service) ClustersOf(ctx context.Context, by *access.Caller, site, host string) (out []*cluster.Overview, err error) {
 	if site != "" && !by.MaySite(access.Read, site) {
 		return nil, by.Demand(access.Read, access.Target{}, site)
 	}
@@ -25,7 +30,10 @@ func (s *Service) Clusters(ctx context.Context, by *access.Caller, site string) 
 		rows, err := clusterRows(r)
 		for _, row := range rows {
 			if row.Report != nil && (row.Site == site || site == "" && by.MaySite(access.Read, row.Site)) {
-				out = append(out, overviewFor(by, row.Report, enrolled))
+				o := overviewFor(by, row.Report, enrolled)
+				if host == "" || slices.ContainsFunc(o.Peers, func(p cluster.PeerReport) bool { return p.Host == host }) {
+					out = append(out, o)
+				}
 			}
 		}
 		return err

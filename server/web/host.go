@@ -92,7 +92,9 @@ func (p *Pages) host(v *view) (*page, error) {
 	case "parts":
 		h.Parts, err = v.partsOf(h)
 	case "runs":
-		h.Runs, err = v.runsOf(url.Values{"host": {string(h.Host.ID)}}, h.Path())
+		filter := v.filter("outcome", "site", "before")
+		filter.Set("host", string(h.Host.ID))
+		h.Runs, err = v.runsOf(filter, h.Path())
 	case "facts":
 		h.Facts, err = v.factsOf(h.Name())
 	case "now":
@@ -140,7 +142,7 @@ func concern(s *siteOfHost) int {
 
 // addPins says of the sites of a host by which it is pinned, and in which cluster it is.
 func (v *view) addPins(h *hostPage) error {
-	for i := range h.Sites {
+	for i := range h.Sites[:min(len(h.Sites), maxSitesAsked)] {
 		s := &h.Sites[i]
 		pins, err := get[api.List[deploy.Pin]](v, route("v1", "sites", s.Name, "pins"), nil)
 		if err != nil && problemOf(err) == nil {
@@ -151,18 +153,15 @@ func (v *view) addPins(h *hostPage) error {
 				s.Pin = &pin
 			}
 		}
-		if i == maxSitesAsked {
-			break
-		}
-		clusters, err := get[api.List[*api.Cluster]](v, route("v1", "sites", s.Name, "clusters"), nil)
-		if err != nil && problemOf(err) == nil {
-			return err
-		}
-		for _, c := range clusters.Items {
-			for _, peer := range c.Peers {
-				if peer.Host == h.Host.Name {
-					s.Cluster = c
-				}
+	}
+	clusters, err := get[api.List[*api.Cluster]](v, "/v1/clusters", url.Values{"host": {h.Host.Name}})
+	if err != nil && problemOf(err) == nil {
+		return err
+	}
+	for _, c := range clusters.Items {
+		for i := range h.Sites {
+			if h.Sites[i].Name == c.Site {
+				h.Sites[i].Cluster = c
 			}
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/tenetcm/tenet/server/api"
+	"github.com/tenetcm/tenet/server/deploy"
 	"github.com/tenetcm/tenet/server/enroll"
 )
 
@@ -182,8 +183,16 @@ func (p *Pages) rollbackHost(v *view) (*act, error) {
 		}
 		to.Options = append(to.Options, option{text, label})
 	}
+	effects := []string{"It becomes what a former revision of " + site + " says, at once.", "It is pinned: deployments leave it out until it is unpinned."}
+	preview, err := get[api.List[deploy.RollbackOf]](v, route("v1", "sites", site, "rollback"), url.Values{"hosts": {h.Host.Name}})
+	if err != nil && problemOf(err) == nil {
+		return nil, err
+	}
+	for _, one := range preview.Items {
+		effects[0] = "It goes from revision " + digits(one.From) + " of " + site + " to revision " + digits(one.To) + ", or to the one that you choose, at once."
+	}
 	return &act{Title: "Roll " + h.Host.Name + " back", Button: "Roll back and pin", IsGrave: true, Back: h.Path(), Command: []string{"tenet", "rollback", site, h.Host.Name},
-		Effects: []string{"It becomes what a former revision of " + site + " says, at once.", "It is pinned: deployments leave it out until it is unpinned."},
+		Effects: effects,
 		Fields:  []field{to, reason()},
 		Do: func(form url.Values) (string, error) {
 			body := map[string]any{"hosts": h.Host.Name, "reason": form.Get("reason")}

@@ -39,9 +39,9 @@ func hostAnswers() map[string]any {
 	at := "/v1/hosts/" + hostID
 	return map[string]any{
 		"/v1/hosts/web7": enroll.Host{ID: hostID, Name: "web7", State: "active", Labels: map[string]string{"role": hostile}}, "/v1/hosts/" + hostID: enroll.Host{ID: hostID, Name: "web7", State: "active"},
-		at + "/status":            api.HostStatus{ID: hostID, Name: "web7", Sites: map[string]*sessions.SiteStatus{"shop": site}},
-		"/v1/sites/shop/pins":     list(deploy.Pin{Host: hostID, Site: "shop", Revision: "5", By: "eve", Why: "it is old"}),
-		"/v1/sites/shop/clusters": list(), "/v1/runs": list(run.Run),
+		at + "/status":        api.HostStatus{ID: hostID, Name: "web7", Sites: map[string]*sessions.SiteStatus{"shop": site}},
+		"/v1/sites/shop/pins": list(deploy.Pin{Host: hostID, Site: "shop", Revision: "5", By: "eve", Why: "it is old"}),
+		"/v1/clusters":        list(map[string]any{"cluster": "lab", "site": "shop", "state": "deployed", "leader": "web1", "peers": []any{}}), "/v1/runs": list(run.Run),
 		at + "/runs/0008/lines":    api.RunLines{Items: nil, Total: 40, Next: 0},
 		"/v1/hosts/web7/runs/0008": run,
 		"/v1/hosts/web7/facts":     map[string]any{"at": noon(), "facts": map[string]any{"os": map[string]any{"id": "debian", "name": hostile}, "cpus": 2}},
@@ -87,7 +87,7 @@ func has(t *testing.T, p *Pages, path string, wanted ...string) string {
 // TestHost checks each part of the page of a host.
 func TestHost(t *testing.T) {
 	p, _ := newHost(t, access.AllGrants())
-	has(t, p, "/hosts/web7", "attempt 8 of 8", "in 1 h", "revision 7", "1.7", "it is being delivered", "at revision 5 by eve", "it is old", "What has failed", "hint: remove it", `href="/hosts/web7/runs/0008"`, "/hosts/web7/sites/shop/unpin", "/hosts/web7/lock", "/selected/plan?select=web7", `data-live-host="`+hostID+`"`)
+	has(t, p, "/hosts/web7", "attempt 8 of 8", "in 1 h", "revision 7", "1.7", "it is being delivered", "at revision 5 by eve", "it is old", `href="/clusters/shop/lab"`, "led by web1", "What has failed", "hint: remove it", `href="/hosts/web7/runs/0008"`, "/hosts/web7/sites/shop/unpin", "/hosts/web7/lock", "/selected/plan?select=web7", `data-live-host="`+hostID+`"`)
 	text := has(t, p, "/hosts/web7?tab=parts", "file.fine", "site.hcl:95:3", "hint: remove it")
 	if strings.Index(text, "file.bad") > strings.Index(text, "file.fine") {
 		t.Error("what has failed does not come first")
