@@ -111,7 +111,7 @@ func TestDeploymentMembers(t *testing.T) {
 	}
 	n, err := w.service.CountMembers(t.Context(), &access.Caller{Name: "x", Grants: access.AllGrants()}, d.ID)
 	must(t, err)
-	if n.States[rollout.Ready] != 2 {
+	if n.States[rollout.Ready] != 2 || len(n.Turns) != 1 || n.Turns[0].Turn != 1 || n.Turns[0].States[rollout.Ready] != 2 {
 		t.Errorf("counted are %+v", n)
 	}
 	w.rounds() // writes it as it is to be

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/tenetcm/tenet/runtime/rollout"
@@ -28,8 +29,16 @@ type MemberCounts struct {
 	Begun    int                   `json:"begun"`     // that have begun, whatever became of them
 	NotBegun int                   `json:"not_begun"` // that keep what they have until they do
 	States   map[rollout.State]int `json:"states"`
+	// Turns are those that have begun by the batch in which they have, and those that have not as batch 0.
+	Turns []TurnCounts `json:"turns"`
 	// Hidden: there are others that the caller may not read.
 	Hidden bool `json:"hidden,omitempty"`
+}
+
+// TurnCounts says how many hosts of a batch stand how.
+type TurnCounts struct {
+	Turn   int                   `json:"turn"`
+	States map[rollout.State]int `json:"states"`
 }
 
 // member is a host of a deployment as an index has it.
@@ -120,19 +129,24 @@ func (s *Service) CountMembers(ctx context.Context, by *access.Caller, id int64)
 		return nil, err
 	}
 	err = s.Store.Read(ctx, func(r store.Reader) error {
-		c = &MemberCounts{States: map[rollout.State]int{}}
+		c = &MemberCounts{States: map[rollout.State]int{}, Turns: []TurnCounts{}}
+		turns := map[int]map[rollout.State]int{}
 		site, err := siteOf(r, by, id)
 		if err != nil {
 			return err
 		}
 		may := readers(by, enrolled, site)
-		return members(r, id, -1, func(m *member) (bool, error) {
+		err = members(r, id, -1, func(m *member) (bool, error) {
 			if !may(m.host) {
 				c.Hidden = true
 				return true, nil
 			}
 			c.Hosts++
 			c.States[m.state]++
+			if turns[int(m.turn)] == nil {
+				turns[int(m.turn)] = map[rollout.State]int{}
+			}
+			turns[int(m.turn)][m.state]++
 			if m.turn > 0 {
 				c.Begun++
 			} else {
@@ -140,6 +154,10 @@ func (s *Service) CountMembers(ctx context.Context, by *access.Caller, id int64)
 			}
 			return true, nil
 		})
+		for _, turn := range slices.Sorted(maps.Keys(turns)) {
+			c.Turns = append(c.Turns, TurnCounts{turn, turns[turn]})
+		}
+		return err
 	})
 	return c, err
 }

@@ -36,6 +36,7 @@ type deploymentPage struct {
 	Tally    tally
 	Matrix   []batchRow
 	HasCells bool // there are few enough hosts for one cell each
+	IsVast   bool // there are so many hosts that they are counted and listed by their state alone
 	Reasons  []reasonCount
 	Rows     []*api.DeployHost // those of this page, as filtered
 	Found    int               // by the filter, on all pages
@@ -84,10 +85,11 @@ func stateClass(state string) string {
 	return kindOf(state).class
 }
 
-// maxCells is up to how many hosts each one has a cell, and maxMembers how many a page lists.
+// maxCells is up to how many hosts each one has a cell, maxMembers how many a page lists, and maxWhole up to how many all are loaded for it.
 const (
 	maxCells   = 400
 	maxMembers = 100
+	maxWhole   = 5000
 )
 
 func (v *view) loadDeployment() (*shownDeployment, error) {
@@ -96,15 +98,20 @@ func (v *view) loadDeployment() (*shownDeployment, error) {
 }
 
 func (p *Pages) deployment(v *view) (*page, error) {
-	d, err := v.loadDeployment()
+	d, err := v.loadBrief()
 	if err != nil {
 		return nil, err
 	}
-	m := &deploymentPage{shownDeployment: d, Path: route("deployments", strconv.FormatInt(d.ID, 10)), Filter: v.filter("batch", "state", "reason", "words"), HasCells: len(d.Members) <= maxCells, Tab: d.tab(v.r.URL.Query())}
-	m.Tally = m.count(d.Members, "")
-	m.Matrix = m.matrix()
-	m.Reasons = m.reasons()
-	m.list(v.r.URL.Query().Get("cursor"))
+	m := &deploymentPage{shownDeployment: d, Path: route("deployments", strconv.FormatInt(d.ID, 10)), Filter: v.filter("batch", "state", "reason", "words"), Tab: d.tab(v.r.URL.Query())}
+	if d.Counts == nil || d.Counts.Hosts <= maxWhole || m.Tab == "plan" {
+		if m.shownDeployment, err = v.loadDeployment(); err != nil {
+			return nil, err
+		}
+		d = m.shownDeployment
+		m.showAll(v.r.URL.Query().Get("cursor"))
+	} else if err := v.showCounts(m); err != nil {
+		return nil, err
+	}
 	m.Acts, m.MayNot = v.deploymentActs(d, m.Tab == "plan")
 	if m.Tab == "plan" {
 		var list []grouping.Row
@@ -115,6 +122,21 @@ func (p *Pages) deployment(v *view) (*page, error) {
 	}
 	title := fmt.Sprintf("Deployment %d", d.ID)
 	return &page{Template: "deployment", Title: title, Section: "deployments", Data: m, Live: []string{"deployment.changed"}, LiveSite: d.Site}, nil
+}
+
+// loadBrief loads it without its hosts and the rows of its plan.
+func (v *view) loadBrief() (*shownDeployment, error) {
+	d, err := get[shownDeployment](v, route("v1", "deployments", v.r.PathValue("id")), url.Values{"members": {"none"}})
+	return &d, err
+}
+
+// showAll shows a deployment all of whose hosts are there.
+func (m *deploymentPage) showAll(cursor string) {
+	m.HasCells = len(m.Members) <= maxCells
+	m.Tally = m.count(m.Members, "")
+	m.Matrix = m.matrix()
+	m.Reasons = m.reasons()
+	m.list(cursor)
 }
 
 // tab is which part of the page is shown: the plan first where somebody is to consent to it.
@@ -308,6 +330,9 @@ func (v *view) deploymentActs(d *shownDeployment, showsPlan bool) (list []actLin
 	if begun := d.names(func(h *api.DeployHost) bool { return h.Turn > 0 }); len(begun) > 0 {
 		list = append(list, actLink{"Roll back", link(route("sites", d.Site, "rollback"), "hosts", selectorOf(begun, d.Hosts)), "grave"})
 	}
+	if len(d.Members) == 0 && d.Counts != nil && d.Counts.Begun > 0 { // they are not loaded
+		list = append(list, actLink{"Roll back", link(route("sites", d.Site, "rollback"), "hosts", selectorOf(nil, d.Hosts)), "grave"})
+	}
 	if pinned := d.names(func(h *api.DeployHost) bool { return h.Why != nil && h.Why.Code == "pinned" }); len(pinned) > 0 {
 		list = append(list, actLink{"Unpin", link(route("sites", d.Site, "unpin"), "hosts", selectorOf(pinned, d.Hosts)), ""})
 	}
@@ -327,7 +352,7 @@ func (d *shownDeployment) names(fits func(*api.DeployHost) bool) (list []string)
 // selectorOf names hosts, or all of another selector where these are too many to be named.
 func selectorOf(names []string, otherwise string) string {
 	const most = 1500 // it stands in an address
-	if s := strings.Join(names, ","); len(s) <= most {
+	if s := strings.Join(names, ","); s != "" && len(s) <= most {
 		return s
 	}
 	if otherwise == "" {

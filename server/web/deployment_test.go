@@ -88,6 +88,26 @@ func TestManyHosts(t *testing.T) {
 	}
 }
 
+// TestVast checks that a deployment of very many hosts is shown by counts, and by one page of its hosts.
+func TestVast(t *testing.T) {
+	d := waiting("bob", 1)
+	d["members"], d["phase"], d["turn"] = nil, "rolling", 1
+	d["counts"] = map[string]any{"hosts": 50000, "begun": 20000, "not_begun": 30000, "states": map[string]int{"ready": 19990, "failed": 10, "pending": 30000},
+		"turns": []any{map[string]any{"turn": 0, "states": map[string]int{"pending": 30000}}, map[string]any{"turn": 1, "states": map[string]int{"ready": 19990, "failed": 10}}}}
+	failed := list(map[string]any{"id": "x1", "name": "web1", "state": "failed", "why": map[string]any{"code": "gave_up", "text": "no room"}})
+	failed["next"] = "c2"
+	p, _ := newTest(t, access.AllGrants(), map[string]any{"/v1/deployments/7": d, "/v1/deployments/7/members": failed})
+	body := request(p, "GET", "/deployments/7?tab=hosts&state=failed", nil).Body.String()
+	for _, wanted := range []string{"50,000 hosts", "30,000", "19,990", "not begun", "no room", "10 hosts<", "state=failed&amp;tab=hosts#hosts", `/sites/shop/rollback?hosts=%2A`} {
+		if !strings.Contains(body, wanted) {
+			t.Errorf("the page lacks %q:\n%s", wanted, body)
+		}
+	}
+	if !strings.Contains(body, "cursor=c2") {
+		t.Error("there is no next page")
+	}
+}
+
 // TestHostileDeployment checks that names and reasons from elsewhere stay text.
 func TestHostileDeployment(t *testing.T) {
 	evil := `"><script>alert(1)</script>`
