@@ -153,3 +153,33 @@ func TestGraphPage(t *testing.T) {
 	tell(t, tab, `(() => { const find = document.querySelector("[data-graph-find]"); find.value = "PAGE"; find.dispatchEvent(new Event("input", { bubbles: true })); return document.querySelectorAll(".graph .found").length === 1 && document.getElementById("node2").hidden; })()`)
 	tell(t, tab, `(() => { const svg = document.querySelector("[data-graph] svg"), was = svg.getAttribute("width"); document.querySelector("[data-zoom='1.25']").click(); return Number(svg.getAttribute("width")) > Number(was); })()`)
 }
+
+// TestAccessible looks at each part of the pages of a host that has failed, of its runs and of the graph, in each theme and width: nothing is found by axe, and none is wider than a phone.
+func TestAccessible(t *testing.T) {
+	answers := hostAnswers()
+	lines := answers["lines"]
+	delete(answers, "lines")
+	for _, name := range []string{"web7", hostID} {
+		answers["/v1/hosts/"+name+"/runs/0008/lines"] = map[string]any{"items": lines, "total": 40}
+	}
+	answers["/v1/sites/shop/revisions"] = list(api.Revision{Number: 6, By: "ada", Message: strings.Repeat("a long message ", 20)})
+	_, f := newTest(t, access.AllGrants(), answers)
+	tab, url := browse(t, f)
+	for _, path := range []string{"", "?tab=parts", "?tab=runs", "?tab=now", "?tab=facts", "?tab=keys", "/runs/0008", "/runs/0008?view=log", "/runs/0008/lines/3", "/graph?site=shop&run=0008", "/hold", "/sites/shop/rollback"} {
+		for _, l := range webtest.Looks() {
+			if err := chromedp.Do(tab, l.Use(), chromedp.Navigate(url+"/hosts/web7"+path), chromedp.WaitReady("#main")); err != nil {
+				t.Fatal(err)
+			}
+			found, err := webtest.Findings(tab)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, one := range found {
+				t.Errorf("%q, %s: %s", path, l.Name, one)
+			}
+			if isWide, err := chromedp.Run(tab, chromedp.Evaluate[bool](`document.documentElement.scrollWidth > innerWidth`)); err != nil || isWide {
+				t.Errorf("%q, %s: it is wider than the window (%v)", path, l.Name, err)
+			}
+		}
+	}
+}

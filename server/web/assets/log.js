@@ -4,7 +4,7 @@ const most = 10; // pieces
 function trim() {
   const log = document.querySelector("[data-log]");
   if (!log) return;
-  const pieces = [...log.querySelectorAll("ol[data-chunk]")];
+  const pieces = [...log.querySelectorAll("[data-chunk]:not(.more)")];
   if (pieces.length <= most) return;
   const kept = pieces[pieces.length - most], before = kept.getBoundingClientRect().top;
   for (const piece of pieces.slice(0, -most)) piece.remove();
@@ -24,4 +24,7 @@ function trim() {
   way.href = to.pathname + to.search;
 }
 
-export function startLog() { document.addEventListener("htmx:afterSettle", trim); }
+export function startLog() {
+  document.addEventListener("htmx:afterSettle", trim);
+  document.addEventListener("tenet:renewed", trim);
+}
