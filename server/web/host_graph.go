@@ -20,6 +20,9 @@ type graphPage struct {
 	IsPart          bool // not all parts of the run were looked at
 }
 
+// Tabs lists the parts of the page of the run.
+func (g *graphPage) Tabs() []navigation { return runTabsOf(g.Host, g.Site, g.Run, "graph") }
+
 // maxMarkedLines is how many parts of a run are looked at for the drawing, a thousand at a time.
 const maxMarkedLines = 4000
 

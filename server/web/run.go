@@ -92,12 +92,15 @@ func (r *runPage) Host() string {
 }
 
 // Tabs lists the parts of the page as links.
-func (r *runPage) Tabs() []navigation {
+func (r *runPage) Tabs() []navigation { return runTabsOf(r.Host(), r.Run.Site, r.Run.Run.Run, r.Tab) }
+
+// runTabsOf lists the parts of the page of a run, the graph among them, which has a page of its own.
+func runTabsOf(host, site, run, current string) []navigation {
 	list := []navigation{}
 	for _, t := range runTabs() {
-		list = append(list, navigation{link(r.Path(), "view", t.Value), t.Label, r.Tab == t.Value})
+		list = append(list, navigation{link(route("hosts", host, "runs", run), "view", t.Value), t.Label, current == t.Value})
 	}
-	return append(list, navigation{link(route("hosts", r.Host(), "graph"), "site", r.Run.Site, "run", r.Run.Run.Run), "Graph", false})
+	return append(list, navigation{link(route("hosts", host, "graph"), "site", site, "run", run), "Graph", current == "graph"})
 }
 
 // IsAll tells that nothing is filtered.
