@@ -61,13 +61,13 @@ func (a *API) fitting(c *access.Caller, f *StatusFilter) func(*enroll.Brief) boo
 	var room words
 	if a.o.Sessions == nil { // then nobody stands in any way
 		return func(h *enroll.Brief) bool {
-			room = wanted.withoutHost(h, room)
+			room = wanted.without(h.Text, room)
 			return len(room) == 0 && !f.isAboutSites() && len(f.Reachability) == 0
 		}
 	}
 	at := a.o.Sessions.Glances()
 	return func(h *enroll.Brief) bool {
-		left := wanted.withoutHost(h, room)
+		left := wanted.without(h.Text, room)
 		room = left
 		fits := !f.isAboutSites()
 		if fits && len(left) == 0 && len(f.Reachability) == 0 {
@@ -78,7 +78,7 @@ func (a *API) fitting(c *access.Caller, f *StatusFilter) func(*enroll.Brief) boo
 				return true
 			}
 			fits = fits || f.fitsSite(g)
-			left = left.withoutSite(g)
+			left = left.without(g.Text, left)
 			return !fits || len(left) > 0
 		})
 		return fits && len(left) == 0 && fitsOne(f.Reachability, reach)

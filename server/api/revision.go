@@ -39,6 +39,7 @@ type RevisionSigner struct {
 
 type revisionInput struct {
 	SiteName
+	WithHosts
 	Number int64 `path:"number" minimum:"1"`
 }
 
@@ -87,7 +88,7 @@ func (a *API) showRevision(ctx context.Context, c *access.Caller, in *revisionIn
 	if err != nil {
 		return nil, err
 	}
-	out := RevisionDetail{Revision: revisionOf(&r.Revision), Warnings: []SiteRemark{}, Errors: []SiteRemark{}, Signers: []RevisionSigner{}}
+	out := RevisionDetail{Revision: in.revisionOf(&r.Revision), Warnings: []SiteRemark{}, Errors: []SiteRemark{}, Signers: []RevisionSigner{}}
 	for _, w := range r.Warnings {
 		out.Warnings = append(out.Warnings, remarkOf(w))
 	}

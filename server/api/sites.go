@@ -23,15 +23,36 @@ type Revision struct {
 	By      string    `json:"by"`
 	At      time.Time `json:"at"`
 	Message string    `json:"message,omitempty"`
-	Hosts   []string  `json:"hosts" nullable:"false" doc:"That it declares for agents."`
+	Hosts   []string  `json:"hosts" nullable:"false" doc:"That it declares for agents, unless they are left out."`
+	Count   int       `json:"host_count" doc:"How many these are."`
 }
 
-func revisionOf(r *deploy.Revision) Revision {
-	out := Revision{r.Site, r.Number, string(r.Tree), r.By, r.At, r.Message, []string{}}
+// WithHosts says whether revisions are shown with the names of their hosts; the input of an operation embeds it.
+type WithHosts struct {
+	Names string `query:"hosts" enum:"all,none" default:"all" doc:"Whether the names of the hosts that a revision declares are shown: there may be many."`
+}
+
+func (w *WithHosts) revisionOf(r *deploy.Revision) Revision {
+	out := Revision{r.Site, r.Number, string(r.Tree), r.By, r.At, r.Message, []string{}, len(r.Hosts)}
+	if w.Names == "none" {
+		return out
+	}
 	for _, h := range r.Hosts {
 		out.Hosts = append(out.Hosts, h.Name)
 	}
 	return out
+}
+
+func revisionOf(r *deploy.Revision) Revision { return (&WithHosts{}).revisionOf(r) }
+
+type sitesInput struct {
+	Page
+	WithHosts
+}
+
+type revisionsInput struct {
+	SiteName
+	WithHosts
 }
 
 // Site is a site of which there are revisions.
@@ -222,7 +243,7 @@ func pinsOf(pins []deploy.Pin) *pinsOutput {
 	return &pinsOutput{List[deploy.Pin]{Items: append([]deploy.Pin{}, pins...)}}
 }
 
-func (a *API) listSites(ctx context.Context, c *access.Caller, in *Page) (*ListOutput[Site], error) {
+func (a *API) listSites(ctx context.Context, c *access.Caller, in *sitesInput) (*ListOutput[Site], error) {
 	s, err := a.deployments()
 	if err != nil {
 		return nil, err
@@ -237,12 +258,12 @@ func (a *API) listSites(ctx context.Context, c *access.Caller, in *Page) (*ListO
 	}
 	var out []Site
 	for _, one := range list {
-		out = append(out, Site{one.Name, revisionOf(&one.Newest), one.Done, one.Latest})
+		out = append(out, Site{one.Name, in.revisionOf(&one.Newest), one.Done, one.Latest})
 	}
 	return NewPage(a, c, "list-sites", in.Limit, out, func(s Site) any { return s.Name })
 }
 
-func (a *API) listRevisions(ctx context.Context, c *access.Caller, in *SiteName) (*ListOutput[Revision], error) {
+func (a *API) listRevisions(ctx context.Context, c *access.Caller, in *revisionsInput) (*ListOutput[Revision], error) {
 	s, err := a.deployments()
 	if err != nil {
 		return nil, err
@@ -253,7 +274,7 @@ func (a *API) listRevisions(ctx context.Context, c *access.Caller, in *SiteName)
 	}
 	out := []Revision{}
 	for i := range list {
-		out = append(out, revisionOf(&list[i]))
+		out = append(out, in.revisionOf(&list[i]))
 	}
 	return &ListOutput[Revision]{List[Revision]{Items: out}}, nil
 }

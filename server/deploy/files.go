@@ -82,7 +82,7 @@ func (s *Service) Files(ctx context.Context, by *access.Caller, site string, num
 func (s *Service) filesOf(ctx context.Context, site string, number int64) ([]File, error) {
 	var r *Revision
 	err := s.Store.Read(ctx, func(reader store.Reader) (err error) {
-		r, err = revision(reader, site, number)
+		r, err = s.knownRevision(reader, site, number)
 		return err
 	})
 	if err != nil {

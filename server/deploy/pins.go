@@ -75,7 +75,7 @@ func (s *Service) chooseRollback(ctx context.Context, by *access.Caller, site, h
 		number := cmp.Or(to, t.Former, -1)
 		one, known := read[number]
 		if !known {
-			one, err = revision(r, site, number)
+			one, err = s.knownRevision(r, site, number)
 			read[number] = one
 		}
 		return one, err

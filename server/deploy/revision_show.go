@@ -49,7 +49,7 @@ func (s *Service) ShowRevision(ctx context.Context, by *access.Caller, site stri
 		}
 	}
 	err = s.Store.Read(ctx, func(r store.Reader) error {
-		one, err := revision(r, site, number)
+		one, err := s.knownRevision(r, site, number)
 		if err == nil && one == nil {
 			err = notFound(fmt.Sprintf("there is no revision %d of the site %.100q", number, site), "of former ones the latest are kept, and those that are in use")
 		}

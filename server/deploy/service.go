@@ -104,9 +104,11 @@ type Service struct {
 	shown      *GroupedPlan // the one that was read last by a step: it is asked for again and again as long as hosts wait
 
 	known  sync.Mutex
-	faults map[int64]time.Time     // deployments of which the last round has failed, since when
-	briefs map[int64]*Deployment   // without hosts: those that nothing moves any more
-	facts  map[trust.ID]knownFacts // so that no step reads them anew
+	faults map[int64]time.Time   // deployments of which the last round has failed, since when
+	briefs map[int64]*Deployment // without hosts: those that nothing moves any more
+	// revisions are those that were asked for last.
+	revisions map[revisionKey]*Revision
+	facts     map[trust.ID]knownFacts // so that no step reads them anew
 	// outputs are those of sites, likewise.
 	outputs map[trust.ID]map[string]knownFacts
 }
@@ -116,7 +118,7 @@ func New(o Options) *Service {
 	if o.Clock == nil {
 		o.Clock = time.Now
 	}
-	return &Service{Options: o, poke: make(chan struct{}, 1), facts: map[trust.ID]knownFacts{}, outputs: map[trust.ID]map[string]knownFacts{}, faults: map[int64]time.Time{}, briefs: map[int64]*Deployment{},
+	return &Service{Options: o, poke: make(chan struct{}, 1), facts: map[trust.ID]knownFacts{}, outputs: map[trust.ID]map[string]knownFacts{}, faults: map[int64]time.Time{}, briefs: map[int64]*Deployment{}, revisions: map[revisionKey]*Revision{},
 		plans: plans{queues: map[int64]*planQueue{}, failed: map[int64]error{}}}
 }
 

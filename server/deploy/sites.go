@@ -16,6 +16,15 @@ type Site struct {
 	Latest int64    `json:"latest,omitempty"` // the newest of all
 }
 
+// newestRevision gives the newest of a site; nil: there is none.
+func (s *Service) newestRevision(r store.Reader, site string) (*Revision, error) {
+	list, err := numbers(r, `SELECT number FROM deploy_revisions WHERE site = $1 ORDER BY number DESC LIMIT 1`, site)
+	if err != nil || len(list) == 0 {
+		return nil, err
+	}
+	return s.knownRevision(r, site, list[0])
+}
+
 // Sites lists those that a caller may see, by name, up to so many after one.
 func (s *Service) Sites(ctx context.Context, by *access.Caller, after string, limit int) (out []Site, err error) {
 	err = s.Store.Read(ctx, func(r store.Reader) error {
@@ -33,7 +42,7 @@ func (s *Service) Sites(ctx context.Context, by *access.Caller, after string, li
 		}
 		for _, name := range names[:min(limit, len(names))] {
 			one := Site{Name: name}
-			newest, err := revision(r, name, 0)
+			newest, err := s.newestRevision(r, name)
 			if err == nil && newest != nil {
 				one.Newest = *newest
 			}

@@ -177,6 +177,16 @@ type Brief struct {
 	State    State
 	Question bool // a person is to decide on it
 	Target   access.Target
+	// Text is its name, its id and its labels, as LABEL=VALUE, in small letters and in a line each: for whoever looks for words.
+	Text string
+}
+
+func newBrief(h *Host) Brief {
+	lines := []string{h.Name, string(h.ID)}
+	for _, name := range slices.Sorted(maps.Keys(h.Labels)) {
+		lines = append(lines, name+"="+h.Labels[name])
+	}
+	return Brief{h.ID, h.State, h.Question, h.Target(), strings.ToLower(strings.Join(lines, "\n"))}
 }
 
 // MayReport tells whether what the host says is taken in.

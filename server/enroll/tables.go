@@ -64,7 +64,7 @@ func (h *Host) Target() access.Target { return access.Target{Name: h.Name, Label
 func (h *Host) Certificate() *trust.Signed { return h.certificate }
 
 func (h *Host) brief() *brief {
-	return &brief{Brief: Brief{h.ID, h.State, h.Question, h.Target()}, Connection: h.Keys.Connection, Identity: h.Keys.Identity, version: h.version}
+	return &brief{Brief: newBrief(h), Connection: h.Keys.Connection, Identity: h.Keys.Identity, version: h.version}
 }
 
 const selectHosts = `SELECT id, name, labels, state, reason, keys, token, source, asked_at, decided_at, decided_by, renewed_at,

@@ -18,6 +18,8 @@ type Glance struct {
 	Drift     Drift
 	Phase     control.Phase // empty: its loop has told of none
 	Reason    string        // why it is in this phase
+	// Text is the site, the revision, the phase and the reason, in small letters and in a line each: for whoever looks for words.
+	Text string
 }
 
 // row is what lists look at of a host. It is never changed: another takes its place, so that nobody waits for the commit of what the host tells.
@@ -47,6 +49,7 @@ func (h *host) publish() {
 			one.Phase, one.Reason = l.Phase, l.Reason
 			one.Drift = driftOf(&l.Loop, nil, time.Time{})
 		}
+		one.Text = strings.ToLower(strings.Join([]string{one.Site, one.Revision, string(one.Phase), one.Reason}, "\n"))
 		if report := h.reports[site]; report != nil {
 			one.mended = report.Mended
 		}
@@ -74,7 +77,7 @@ type Glances struct {
 func (s *Sessions) Glances() *Glances { return &Glances{sessions: s, now: s.Clock()} }
 
 // Host tells how reachable a host is, and calls a function for each site of which something is wanted there, by name, until that gives false. What it is given is good
-// until it returns.
+// until it returns, and not to be changed.
 func (g *Glances) Host(id trust.ID, each func(*Glance) bool) Reach {
 	h := g.sessions.known(id)
 	if h == nil {
@@ -85,11 +88,12 @@ func (g *Glances) Host(id trust.ID, each func(*Glance) bool) Reach {
 		return ReachSilent
 	}
 	for i := range r.sites {
-		at := &r.sites[i]
-		if g.one = at.Glance; g.one.Drift == NoDrift && isMended(at.mended, g.now) {
-			g.one.Drift = Mended
+		at := &r.sites[i].Glance
+		if at.Drift == NoDrift && isMended(r.sites[i].mended, g.now) {
+			g.one = *at
+			g.one.Drift, at = Mended, &g.one
 		}
-		if !each(&g.one) {
+		if !each(at) {
 			break
 		}
 	}

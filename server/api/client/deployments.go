@@ -21,6 +21,7 @@ type Revision struct {
 	At      time.Time `json:"at"`
 	Message string    `json:"message,omitempty"`
 	Hosts   []string  `json:"hosts"`
+	Count   int       `json:"host_count"` // of hosts
 }
 
 // Reason is why something waits, is out or has failed.
