@@ -150,19 +150,11 @@ func (a *API) listHosts(ctx context.Context, c *access.Caller, in *hostsInput) (
 	for _, s := range in.State {
 		f.States = append(f.States, enroll.State(s))
 	}
-	var total *int
-	if in.Count {
-		n, err := a.countHosts(ctx, f)
-		if err != nil {
-			return nil, err
-		}
-		total = &n
-	}
 	name := fmt.Sprintf("list-hosts %q %q %q %v %s", in.State, in.Prefix, in.Select.String(), in.Question, in.StatusFilter.name())
 	if _, err := a.ReadCursor(c, name, in.Cursor, &f.After); err != nil {
 		return nil, err
 	}
-	hosts, err := a.o.Hosts.List(ctx, f)
+	hosts, total, err := a.listAndCount(ctx, f, in.Count)
 	if err != nil {
 		return nil, err
 	}
@@ -173,16 +165,14 @@ func (a *API) listHosts(ctx context.Context, c *access.Caller, in *hostsInput) (
 	return &hostsOutput{HostList{page.Body, total}}, nil
 }
 
-// countHosts counts the hosts that a filter names, wherever a page of them begins.
-func (a *API) countHosts(ctx context.Context, f enroll.Filter) (n int, err error) {
-	hosts, err := a.o.Hosts.Briefly(ctx, f)
-	if err != nil {
-		return 0, err
+// listAndCount lists hosts, and tells how many there are in all pages if that is asked for.
+func (a *API) listAndCount(ctx context.Context, f enroll.Filter, counts bool) ([]*enroll.Host, *int, error) {
+	if !counts {
+		list, err := a.o.Hosts.List(ctx, f)
+		return list, nil, err
 	}
-	for range hosts {
-		n++
-	}
-	return n, nil
+	list, total, err := a.o.Hosts.ListAndCount(ctx, f)
+	return list, &total, err
 }
 
 // hideReplaced leaves out whom a host would replace, where the caller may not read it: it has the same name, and may have other labels.

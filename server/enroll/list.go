@@ -126,14 +126,39 @@ type Position struct {
 // List lists hosts by their names. Which fit is told by what is in memory, after a look at what other servers have changed: only those that are
 // listed are read.
 func (r *Registry) List(ctx context.Context, f Filter) (list []*Host, err error) {
-	limit := min(f.Limit, maxLimit)
-	if limit <= 0 {
-		limit = defaultLimit
-	}
 	if err := r.Refresh(ctx); err != nil {
 		return nil, err
 	}
-	places := f.choose(r.inOrder())
+	return r.readAll(ctx, &f, f.choose(r.inOrder()))
+}
+
+// ListAndCount lists hosts as List does, and tells how many there are in all, before the begin as well as after it.
+func (r *Registry) ListAndCount(ctx context.Context, f Filter) (list []*Host, total int, err error) {
+	if err := r.Refresh(ctx); err != nil {
+		return nil, 0, err
+	}
+	all := f
+	all.After = Position{}
+	var places []*brief
+	for b := range all.choose(r.inOrder()) {
+		if total++; len(places) < f.limit() && b.place().compare(f.After) > 0 {
+			places = append(places, b)
+		}
+	}
+	list, err = r.readAll(ctx, &f, slices.Values(places))
+	return list, total, err
+}
+
+// limit is how many hosts are listed.
+func (f *Filter) limit() int {
+	if f.Limit <= 0 {
+		return defaultLimit
+	}
+	return min(f.Limit, maxLimit)
+}
+
+// readAll reads hosts, until there are enough.
+func (r *Registry) readAll(ctx context.Context, f *Filter, places iter.Seq[*brief]) (list []*Host, err error) {
 	err = r.store.Read(ctx, func(reader store.Reader) error {
 		list = nil
 		for b := range places {
@@ -147,7 +172,7 @@ func (r *Registry) List(ctx context.Context, f Filter) (list []*Host, err error)
 			if h == nil || !f.fits(h.brief()) { // it has changed since
 				continue
 			}
-			if list = append(list, h); len(list) == limit {
+			if list = append(list, h); len(list) == f.limit() {
 				return nil
 			}
 		}

@@ -104,23 +104,10 @@ func (s *Sessions) Runs(ctx context.Context, f RunFilter) (part RunsPart, err er
 	if f.Look <= 0 {
 		f.Look = defaultLook
 	}
-	err = s.Store.Read(ctx, func(r store.Reader) error {
+	err = s.Store.Read(ctx, func(r store.Reader) (err error) {
 		part = RunsPart{}
-		found, next, err := f.find(r)
-		if err != nil {
-			return err
-		}
-		part.Next = next
-		for _, p := range found {
-			one, err := readRun(r, p.Host, p.Run)
-			if err != nil {
-				return err
-			}
-			if one != nil {
-				part.Runs = append(part.Runs, one)
-			}
-		}
-		return nil
+		part.Runs, part.Next, err = f.find(r)
+		return err
 	})
 	return part, err
 }

@@ -3,9 +3,10 @@ package sessions
 import (
 	"cmp"
 	"container/heap"
-	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/tenetcm/tenet/runtime/trust"
 	"github.com/tenetcm/tenet/server/store"
@@ -41,8 +42,7 @@ func DriftMigration() store.Migration {
 // foundRun is a run as an index has it.
 type foundRun struct {
 	RunPosition
-	site    string
-	outcome Outcome // where it was read
+	site string
 }
 
 // runSource gives the runs of one host, of one site, or of all, the newest first and a few at a time.
@@ -69,7 +69,7 @@ func (s *runSource) fill(r store.Reader, after *RunPosition) error {
 	s.chunk = min(cmp.Or(s.chunk*4, firstChunk), mostChunk)
 	sql, args := s.query(after)
 	err := r.Query(sql, args, func(row store.Row) error {
-		one, err := s.filter.scan(row)
+		one, err := scanRun(row)
 		s.ahead = append(s.ahead, one)
 		return err
 	})
@@ -77,20 +77,16 @@ func (s *runSource) fill(r store.Reader, after *RunPosition) error {
 	return err
 }
 
-// scan reads a row.
-func (f *RunFilter) scan(row store.Row) (one foundRun, err error) {
-	var host string
-	into := []any{&one.Started, &host, &one.Run, &one.site}
-	var r RunRecord
-	var counts *[]byte
-	if f.needsRow() {
-		into = append(into, &r.Ended, &r.Failed, &counts)
+// scanRun reads a row of an index. There may be many, so that they are taken as they are.
+func scanRun(row store.Row) (one foundRun, err error) {
+	started, isTime := row[0].(int64)
+	host, isHost := row[1].(string)
+	run, isRun := row[2].(string)
+	site, isSite := row[3].(string)
+	if !isTime || !isHost || !isRun || !isSite {
+		return one, fmt.Errorf("a row of runs is damaged: %v", row)
 	}
-	if err = row.Scan(into...); err == nil && counts != nil {
-		err = json.Unmarshal(*counts, &r.Counts)
-	}
-	one.Host, one.outcome = trust.ID(host), r.Outcome()
-	return one, err
+	return foundRun{RunPosition{time.UnixMicro(started).UTC(), trust.ID(host), run}, site}, nil
 }
 
 // needsRow tells whether an index alone does not say which runs have the outcome.
@@ -100,10 +96,6 @@ func (f *RunFilter) needsRow() bool {
 
 // query is for the next rows. Each form of it has an index that gives them in this order.
 func (s *runSource) query(after *RunPosition) (sql string, args []any) {
-	columns := `started, host, run, site`
-	if s.filter.needsRow() {
-		columns += `, ended, failed, counts`
-	}
 	args = []any{int64(s.chunk)}
 	where := []string{}
 	place := func(v any) string {
@@ -129,7 +121,7 @@ func (s *runSource) query(after *RunPosition) (sql string, args []any) {
 	if s.host != "" {
 		order = ` ORDER BY started DESC, run DESC LIMIT $1`
 	}
-	sql = `SELECT ` + columns + ` FROM sessions_runs`
+	sql = `SELECT started, host, run, site FROM sessions_runs`
 	if len(where) > 0 {
 		sql += ` WHERE ` + strings.Join(where, " AND ")
 	}
@@ -151,9 +143,9 @@ func (s *runSource) behind(p *RunPosition, place func(any) string) string {
 	return "(started, run) < (" + place(p.Started) + ", " + place(p.Run) + ")"
 }
 
-// fits tells whether a run is listed.
+// fits tells whether a run is listed, as far as an index says.
 func (f *RunFilter) fits(one *foundRun) bool {
-	return (f.Sites == nil || slices.Contains(f.Sites, one.site)) && (!f.needsRow() || one.outcome == f.Outcome) && (f.Fits == nil || f.Fits(one.Host, one.site))
+	return (f.Sites == nil || slices.Contains(f.Sites, one.site)) && (f.Fits == nil || f.Fits(one.Host, one.site))
 }
 
 // runHeap has sources by their next run, the newest first. None of them is over.
@@ -173,8 +165,11 @@ func (h *runHeap) Pop() any {
 	return last
 }
 
+// costOfRow is what it counts to read a run, as runs that are looked at by an index.
+const costOfRow = 10
+
 // find gives the runs that fit, and where to look further; nil: nowhere.
-func (f *RunFilter) find(r store.Reader) (list []*foundRun, next *RunPosition, err error) {
+func (f *RunFilter) find(r store.Reader) (list []*RunRecord, next *RunPosition, err error) {
 	begin := f.After
 	if !f.Before.IsZero() {
 		if before := (&RunPosition{Started: f.Before}); begin == nil || before.compare(begin) < 0 {
@@ -194,12 +189,20 @@ func (f *RunFilter) find(r store.Reader) (list []*foundRun, next *RunPosition, e
 	for looked := 0; len(sources) > 0; looked++ {
 		s := sources[0]
 		one := s.ahead[0]
-		if len(list) == f.Limit || looked == f.Look {
+		if len(list) == f.Limit || looked >= f.Look {
 			return list, next, nil
 		}
 		next = &one.RunPosition
 		if s.ahead = s.ahead[1:]; f.fits(&one) {
-			list = append(list, &one)
+			run, err := readRun(r, one.Host, one.Run)
+			if err != nil {
+				return nil, nil, err
+			}
+			if run != nil && (!f.needsRow() || run.Outcome() == f.Outcome) {
+				list = append(list, run)
+			} else {
+				looked += costOfRow - 1
+			}
 		}
 		if err := s.fill(r, next); err != nil {
 			return nil, nil, err
