@@ -179,7 +179,7 @@ var imports = []struct {
 	{"server/sessions", []string{"lang/diag", "runtime/*", "server/access", "server/authority", "server/broker", "server/contents", "server/enroll", "server/store", "states"}, []string{"*"}},
 	{"server/evaluate", []string{"graph", "packages", "internal/plainjson", "internal/watchdog", "lang", "lang/*", "modules", "runtime/*", "states"}, []string{"*"}},
 	{"server/deploy", []string{"internal/linediff", "internal/plainjson", "internal/sitefiles", "lang/diag", "lang/site", "runtime/*", "internal/ui/grouping", "server/*", "states"}, []string{"*"}},
-	{"server/follow", []string{"internal/sitefiles", "lang/diag", "lang/site", "packages/git", "runtime/fault", "runtime/rollout", "runtime/source", "runtime/source/*", "server/access", "server/deploy", "server/store", "states"}, []string{"*"}},
+	{"server/follow", []string{"internal/atomicfile", "internal/sitefiles", "lang/diag", "lang/site", "packages/git", "runtime/fault", "runtime/rollout", "runtime/source", "runtime/source/*", "server/access", "server/deploy", "server/store", "states"}, []string{"*"}},
 	{"server/update", []string{"lang/diag", "lang/site", "runtime/*", "server/*"}, []string{"*"}},
 	{"server/api/client", []string{"states", "internal/atomicfile", "internal/ui/grouping", "lang/diag", "runtime/*", "internal/plainjson"}, []string{"*"}},
 	// A site, evaluated and signed by an operator.

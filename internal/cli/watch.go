@@ -20,7 +20,7 @@ type watchCmd struct {
 	Yes      bool        `short:"y" help:"Apply in each round without asking."`
 	PlanOnly bool        `help:"Change nothing; tell what is not as declared."`
 	Interval *span       `help:"Time from the end of a round to the beginning of the next (default: what the site says, or 30m)." placeholder:"DURATION"`
-	Jitter   *percentage `help:"By how much the interval may be shorter or longer, so that not all machines begin at once (default: what the site says, or 10%%)." placeholder:"PERCENT"`
+	Jitter   *percentage `help:"By how much the interval may be shorter or longer, so that not all machines begin at once (default: what the site says, or 10%)." placeholder:"PERCENT"`
 	Rounds   int         `help:"End after this many rounds." placeholder:"N"`
 	followFlags
 	margoFlags

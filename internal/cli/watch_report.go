@@ -77,12 +77,22 @@ func (r *revisionReport) hand(report source.Report) error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), programTime)
 	defer cancel()
+	var said firstBytes
 	command := exec.CommandContext(ctx, r.program)
-	command.Stdin, command.WaitDelay = bytes.NewReader(data), time.Second
-	if out, err := command.CombinedOutput(); err != nil {
-		return &diag.HintError{Message: fmt.Sprintf("--report %s: %v: %s", r.program, err, diag.Shorten(diag.Safe(strings.TrimSpace(string(out))))), Hint: "what became of the revision is in " + r.dir}
+	command.Stdin, command.Stdout, command.Stderr, command.WaitDelay = bytes.NewReader(data), &said, &said, time.Second
+	if err := command.Run(); err != nil {
+		return &diag.HintError{Message: fmt.Sprintf("--report %s: %v: %s", r.program, err, diag.Shorten(diag.Safe(strings.TrimSpace(string(said.kept))))), Hint: "what became of the revision is in " + r.dir}
 	}
 	return nil
+}
+
+// firstBytes keeps what a program says first, and takes the rest, however much that is.
+type firstBytes struct{ kept []byte }
+
+// Write takes all.
+func (f *firstBytes) Write(p []byte) (int, error) {
+	f.kept = append(f.kept, p[:min(len(p), 4096-len(f.kept))]...)
+	return len(p), nil
 }
 
 // reject tells of a revision that cannot be used. The one that counts stands as it did.

@@ -3,7 +3,9 @@ package follow
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -11,6 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/tenetcm/tenet/internal/atomicfile"
 	"github.com/tenetcm/tenet/internal/sitefiles"
 	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/packages/git"
@@ -35,6 +38,8 @@ type follower struct {
 	noted    time.Time
 	poked    int64
 	isAtRest bool
+	// unsaved: how it stands could not be kept yet, and untold: that is another way than was told last.
+	unsaved, untold bool
 }
 
 // open makes what an address stands for. signers is a file, or empty.
@@ -93,10 +98,11 @@ func (f *follower) turn(ctx context.Context, failed func(error)) {
 	if err != nil && ctx.Err() == nil {
 		failed(fmt.Errorf("what became of the source %s: %w", f.row.Name, err))
 	}
-	if same && before.Problem == problem && before.State == f.row.State && before.Revision == f.row.Revision && before.Deployment == f.row.Deployment && before.IsKnown == f.row.IsKnown && before.ReportOf == f.row.ReportOf {
+	f.untold = f.untold || !same
+	if !f.unsaved && same && before.Problem == problem && before.State == f.row.State && before.Revision == f.row.Revision && before.Deployment == f.row.Deployment && before.IsKnown == f.row.IsKnown && before.ReportOf == f.row.ReportOf {
 		return
 	}
-	// What cannot be kept is found again by the next turn.
+	f.unsaved = true // if it cannot be kept, the next turn tries again
 	err = f.service.Store.Write(ctx, func(tx store.Tx) error {
 		list, err := rows(tx)
 		if now := find(list, f.row.Name); err == nil && now != nil && now.At.Equal(f.row.At) { // else it was removed meanwhile
@@ -110,9 +116,10 @@ func (f *follower) turn(ctx context.Context, failed func(error)) {
 		}
 		return
 	}
-	if !same && f.service.Changed != nil {
+	if f.untold && f.service.Changed != nil {
 		f.service.Changed(f.row.Site, f.row.Name, f.row.Report)
 	}
+	f.unsaved, f.untold = false, false
 }
 
 func (f *follower) look(ctx context.Context) error {
@@ -140,7 +147,7 @@ func (f *follower) look(ctx context.Context) error {
 
 // begin takes the follower up where it was.
 func (f *follower) begin() error {
-	if err := os.MkdirAll(f.dir, 0o700); err != nil {
+	if err := f.prepare(); err != nil {
 		return err
 	}
 	signers := ""
@@ -154,12 +161,31 @@ func (f *follower) begin() error {
 	if err != nil {
 		return err
 	}
-	f.follows, err = source.Open(source.Config{Source: from, Dir: filepath.Join(f.dir, "followed"), Options: f.row.schedule(), Now: f.service.Clock,
+	f.follows, err = source.Open(source.Config{Source: from, Dir: filepath.Join(f.dir, "followed"), Signed: f.row.Signers != "", Options: f.row.schedule(), Now: f.service.Clock,
 		Check: func(ctx context.Context, dir string) error {
 			_, err := f.upload(ctx, dir, "")
 			return err
 		}})
 	return err
+}
+
+// prepare makes the folder. One that a removed source of the same name has left, since the server ended first, says nothing of this one.
+func (f *follower) prepare() error {
+	file, want := filepath.Join(f.dir, "since"), f.row.At.Format(time.RFC3339Nano)
+	switch since, err := os.ReadFile(file); {
+	case err == nil && string(since) == want:
+		return nil
+	case err == nil:
+		if err := os.RemoveAll(f.dir); err != nil {
+			return err
+		}
+	case !errors.Is(err, fs.ErrNotExist): // without one it was made by a former version
+		return err
+	}
+	if err := os.MkdirAll(f.dir, 0o700); err != nil {
+		return err
+	}
+	return atomicfile.Replace(file, atomicfile.Options{}, atomicfile.Data([]byte(want)))
 }
 
 // caller is who a source is for the rest of the server: it may do nothing but bring its site to its hosts.

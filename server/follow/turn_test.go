@@ -23,7 +23,8 @@ import (
 type deployments struct {
 	created []deploy.Request
 	outcome deploy.Outcome
-	refused error // why nothing is deployed
+	refused error  // why nothing is deployed
+	asked   func() // what happens when it is asked what became of one; nil: nothing
 }
 
 func (d *deployments) Upload(_ context.Context, _ *access.Caller, _ string, archive io.Reader, _ string) (*deploy.Revision, error) {
@@ -40,6 +41,9 @@ func (d *deployments) Create(_ context.Context, _ *access.Caller, q deploy.Reque
 }
 
 func (d *deployments) Outcome(context.Context, int64) (*deploy.Outcome, error) {
+	if d.asked != nil {
+		d.asked()
+	}
 	o := d.outcome
 	return &o, nil
 }
@@ -182,5 +186,42 @@ func TestTextsOfHosts(t *testing.T) {
 	}
 	if got := texts(one.Report.Components); !slices.Equal(got, []string{"web failed; exec_failed"}) || one.Report.Message != "" || one.Report.Phase != source.Failed {
 		t.Errorf("they see %q and %q", got, one.Report.Message)
+	}
+}
+
+// What cannot be kept is kept, and told, once it can.
+func TestUnsaved(t *testing.T) {
+	f := newFollowed(t, func(*follow.Source) {})
+	f.outcome = deploy.Outcome{Phase: deploy.Done, Hosts: []deploy.HostOutcome{{Name: "h1", State: rollout.Ready, Components: []string{"web"}}}}
+	ctx, end := context.WithCancel(t.Context())
+	f.asked = end // nothing can be written from then on
+	if err := f.Turn(ctx, func(err error) { t.Error(err) }); err != nil || len(f.created) != 1 || len(f.told) != 0 {
+		t.Fatalf("%v; %d are deployed, and told is %q", err, len(f.created), f.told)
+	}
+	f.asked = nil
+	if now := f.after(time.Second); now.Report.Phase != source.Installed || now.Deployment != 1 || !slices.Equal(f.told, []string{"shop installed"}) {
+		t.Errorf("it stands as %+v, and told is %q", now.Report, f.told)
+	}
+}
+
+// What a server could not remove of a source before it ended says nothing of another one of the same name.
+func TestSameName(t *testing.T) {
+	f := newFollowed(t, func(*follow.Source) {})
+	f.after(0)
+	if err := f.Remove(t.Context(), root(), "shop", ""); err != nil {
+		t.Fatal(err)
+	}
+	f.now = f.now.Add(time.Second)
+	if err := f.Add(t.Context(), root(), follow.Source{Name: "shop", Site: "shop", Address: filepath.Join(f.folder, "later")}, ""); err != nil {
+		t.Fatal(err)
+	}
+	f.Service = follow.New(f.Options) // a server that has begun anew
+	if now := f.after(time.Second); len(f.created) != 1 || !now.State.Held.IsZero() || now.State.Away.IsZero() {
+		t.Errorf("%d are deployed, and it stands as %+v", len(f.created), now.State)
+	}
+	away := f.now
+	f.Service = follow.New(f.Options)
+	if now := f.after(time.Second); !now.State.Away.Equal(away) {
+		t.Errorf("a server that has begun anew does not know where it was: %+v", now.State)
 	}
 }
