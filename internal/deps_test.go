@@ -34,7 +34,7 @@ var imports = []struct {
 	// Files of the program itself, replaced in one step.
 	{"internal/atomicfile", nil, nil},
 	// Texts, line by line.
-	{"internal/linediff", nil, nil},
+	{"internal/linediff", nil, []string{"internal/rapidtest"}},
 	// Files of a site, where they were sent to.
 	{"internal/sitefiles", []string{"lang/diag"}, nil},
 	// Numbers for those who watch.

@@ -1,4 +1,4 @@
-package runtime
+package linediff
 
 import (
 	"fmt"
@@ -18,7 +18,7 @@ func TestUnified(t *testing.T) {
 		{"a", "a\n", "@@ -1 +1 @@\n-a\n\\ No newline at end of file\n+a\n"},
 		{"1\n2\n3\n4\n5\n6\n7\n8\n9\n", "1\n2\n3\n4\nx\n6\n7\n8\n9\n", "@@ -2,7 +2,7 @@\n 2\n 3\n 4\n-5\n+x\n 6\n 7\n 8\n"},
 	} {
-		if got := Diff(c.a, c.b); got != c.want {
+		if got := Diff(c.a, c.b, 0); got != c.want {
 			t.Errorf("%q → %q:\n%s\nwant\n%s", c.a, c.b, got, c.want)
 		}
 	}
@@ -36,8 +36,8 @@ func TestUnifiedPatches(t *testing.T) {
 	})
 	rapid.Check(t, func(t *rapid.T) {
 		a, b := text.Draw(t, "a"), text.Draw(t, "b")
-		if got := patch(t, a, Diff(a, b)); got != b {
-			t.Fatalf("%q patched is %q, not %q\n%s", a, got, b, Diff(a, b))
+		if got := patch(t, a, Diff(a, b, 0)); got != b {
+			t.Fatalf("%q patched is %q, not %q\n%s", a, got, b, Diff(a, b, 0))
 		}
 	})
 }
@@ -97,7 +97,7 @@ func TestUnifiedOfManyLines(t *testing.T) {
 		}
 	}
 	want := "@@ -59998,7 +59998,6 @@\n line 59997\n line 59998\n line 59999\n-line 60000\n line 60001\n line 60002\n line 60003\n"
-	if got := Diff(a.String(), b.String()); got != want {
+	if got := Diff(a.String(), b.String(), 0); got != want {
 		t.Errorf("got %s", got)
 	}
 	var x, y strings.Builder
@@ -105,7 +105,7 @@ func TestUnifiedOfManyLines(t *testing.T) {
 		fmt.Fprintf(&x, "old %d\n", i)
 		fmt.Fprintf(&y, "new %d\n", i)
 	}
-	if got := Diff(x.String(), y.String()); strings.Count(got, "\n") != 100_001 {
+	if got := Diff(x.String(), y.String(), 0); strings.Count(got, "\n") != 100_001 {
 		t.Errorf("%d lines", strings.Count(got, "\n"))
 	}
 }
