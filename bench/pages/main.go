@@ -25,6 +25,7 @@ import (
 type options struct {
 	hosts, runs, times int
 	dir                string
+	live               int
 }
 
 func main() {
@@ -33,6 +34,7 @@ func main() {
 	flag.IntVar(&o.runs, "runs", 1_000_000, "and so many runs")
 	flag.IntVar(&o.times, "times", 20, "each page is asked for so often")
 	flag.StringVar(&o.dir, "dir", "", "the directory of the server: it is filled once, and kept (default: one that is removed)")
+	flag.IntVar(&o.live, "live", 0, "in place of that, see for so many seconds each what a page that is open costs the server of a demo, in Debian's chromium")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -52,6 +54,9 @@ func measure(ctx context.Context, o options) error {
 	program := filepath.Join(work, "tenet")
 	if out, err := exec.CommandContext(ctx, "go", "build", "-o", program, "./cmd/tenet").CombinedOutput(); err != nil {
 		return fmt.Errorf("go build: %w\n%s", err, out)
+	}
+	if o.live > 0 {
+		return watchLive(ctx, program, work, o.live)
 	}
 	if o.dir == "" {
 		o.dir = filepath.Join(work, "server")

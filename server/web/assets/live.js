@@ -14,7 +14,7 @@ async function renew() {
   isBusy = true;
   try {
     const answer = await fetch(location.href, { headers: { "HX-Request": "true", "If-None-Match": main.dataset.tag }, cache: "no-store" });
-    earliest = Date.now() + Math.min(60000, Math.max(1000, Number(answer.headers.get("Refresh-Wait")) || 0));
+    earliest = Date.now() + Math.min(60000, Math.max(2000, Number(answer.headers.get("Refresh-Wait")) || 0));
     if (answer.status === 401) { location.reload(); return; }
     if (answer.ok) show(await answer.text());
     setLost(false);
