@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os/exec"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/tenetcm/tenet/lang/diag"
@@ -23,6 +24,7 @@ type revisionReport struct {
 	dir     string
 	kept    source.Record // what is recorded beside the report of the tracker
 	program string
+	limit   time.Duration // that the program has; 0: programTime
 	show    func(source.Report)
 	failed  error // of what was told
 }
@@ -75,12 +77,20 @@ func (r *revisionReport) hand(report source.Report) error {
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), programTime)
+	limit := cmp.Or(r.limit, programTime)
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
 	var said firstBytes
 	command := exec.CommandContext(ctx, r.program)
 	command.Stdin, command.Stdout, command.Stderr, command.WaitDelay = bytes.NewReader(data), &said, &said, time.Second
-	if err := command.Run(); err != nil {
+	// What it has begun ends with it.
+	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	command.Cancel = func() error { return syscall.Kill(-command.Process.Pid, syscall.SIGKILL) }
+	err = command.Run()
+	if ctx.Err() != nil {
+		err = fmt.Errorf("it did not end within %v", limit)
+	}
+	if err != nil {
 		return &diag.HintError{Message: fmt.Sprintf("--report %s: %v: %s", r.program, err, diag.Shorten(diag.Safe(strings.TrimSpace(string(said.kept))))), Hint: "what became of the revision is in " + r.dir}
 	}
 	return nil

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/tenetcm/tenet/runtime/source"
 )
@@ -27,5 +28,22 @@ func TestEndlessReportProgram(t *testing.T) {
 	}
 	if len(said.kept) != 4096 {
 		t.Errorf("%d bytes are kept", len(said.kept))
+	}
+}
+
+// A program that hangs ends, with all that it has begun.
+func TestHangingReportProgram(t *testing.T) {
+	dir := t.TempDir()
+	program, later := filepath.Join(dir, "program"), filepath.Join(dir, "later")
+	if err := os.WriteFile(program, []byte("#!/bin/sh\n(sleep 1; touch "+later+") &\nsleep 60\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	r := &revisionReport{program: program, limit: 100 * time.Millisecond}
+	if err := r.hand(source.Report{}); err == nil || !strings.Contains(err.Error(), "within 100ms") {
+		t.Errorf("it says %v", err)
+	}
+	time.Sleep(1500 * time.Millisecond)
+	if _, err := os.Stat(later); err == nil {
+		t.Error("what it has begun goes on")
 	}
 }

@@ -151,8 +151,11 @@ func readJSON(path string, v any) (found bool, err error) {
 		err = json.Unmarshal(data, v)
 	}
 	if err != nil {
-		dir := filepath.Dir(path)
-		return false, &diag.HintError{Err: fmt.Errorf("the record of what is followed, %s, is damaged: %w", path, err), Hint: "remove " + dir + ": the source is followed anew"}
+		hint := "remove " + filepath.Dir(path) + ": the source is followed anew"
+		if filepath.Base(path) == recordName { // what counts is known without it, and with signers only what comes after that does
+			hint = "remove " + path + ": what became of former revisions is forgotten"
+		}
+		return false, &diag.HintError{Err: fmt.Errorf("the record of what is followed, %s, is damaged: %w", path, err), Hint: hint}
 	}
 	return true, nil
 }

@@ -47,7 +47,7 @@ func TestList(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "3/report.json") || !strings.Contains(err.Error(), "too large") {
 		t.Errorf("of the damaged ones is told: %v", err)
 	}
-	if _, err := source.ReadRecord(source.FolderIn(state, "3")); !strings.Contains(diag.HintOf(err), "remove ") {
+	if _, err := source.ReadRecord(source.FolderIn(state, "3")); !strings.Contains(diag.HintOf(err), "3/report.json: ") {
 		t.Errorf("it has the hint %q", diag.HintOf(err))
 	}
 	if len(list) != 2 || list[0].Address != "a" || list[1].Address != "b" {
