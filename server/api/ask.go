@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/tenetcm/tenet/runtime/journal"
@@ -31,7 +32,7 @@ type HostNow struct {
 	Unknown     []states.Begun        `json:"unknown" nullable:"false" doc:"Acts that were begun, and of which nobody knows how they ended."`
 	Unconfirmed []journal.Unconfirmed `json:"unconfirmed" nullable:"false" doc:"Blocks that wait for their check."`
 	Damaged     []string              `json:"damaged,omitempty" doc:"What cannot be read of its records."`
-	Loops       []reconcile.State     `json:"loops" nullable:"false" doc:"How it keeps its sites."`
+	Loops       []reconcile.State     `json:"loops" nullable:"false" doc:"How it keeps its sites, as far as the caller may read them."`
 }
 
 // Pong is how a host answers.
@@ -87,7 +88,7 @@ func (a *API) registerAsk() {
 }
 
 // allSites is what connections take: a host does not tell its sites apart.
-const allSites = " It takes a grant for the host and all sites."
+const allSites = " What changes something takes a grant for the host and all sites."
 
 // askMachine reaches a host in the caller's name, for a bounded time. Whoever calls it calls leave at the end.
 func (a *API) askMachine(ctx context.Context, c *access.Caller, name, reason string) (m *remote.Machine, bounded context.Context, leave func(), err error) {
@@ -130,13 +131,24 @@ func (a *API) askHost(ctx context.Context, c *access.Caller, in *HostName) (*now
 	if err != nil {
 		return nil, err
 	}
-	out := HostNow{Hold: s.Hold, Owed: append([]states.Debt{}, s.Owed...), Unknown: append([]states.Begun{}, s.Unknown...), Unconfirmed: append([]journal.Unconfirmed{}, s.Unconfirmed...),
-		Damaged: s.Damaged, Loops: append([]reconcile.State{}, s.Loops...)}
+	h, err := a.readableHost(ctx, c, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	hides := func(site string) bool { return !c.May(access.Read, h.Target(), site) }
+	out := HostNow{Hold: s.Hold, Damaged: s.Damaged,
+		Owed:        slices.DeleteFunc(append([]states.Debt{}, s.Owed...), func(d states.Debt) bool { return hides(d.Site) }),
+		Unknown:     slices.DeleteFunc(append([]states.Begun{}, s.Unknown...), func(b states.Begun) bool { return hides(b.Site) }),
+		Unconfirmed: slices.DeleteFunc(append([]journal.Unconfirmed{}, s.Unconfirmed...), func(u journal.Unconfirmed) bool { return hides(u.Site) }),
+		Loops:       slices.DeleteFunc(append([]reconcile.State{}, s.Loops...), func(l reconcile.State) bool { return hides(l.Site) })}
 	if s.Applying != nil {
 		out.Applying = s.Applying.Error()
 	}
 	if s.Progress != nil {
 		out.Ended, out.Parts, out.Running = s.Progress.Ended, s.Progress.Parts, s.Progress.Now
+	}
+	if hides(access.All) { // these name no site
+		out.Running, out.Damaged = nil, nil
 	}
 	return &nowOutput{out}, nil
 }

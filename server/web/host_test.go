@@ -121,6 +121,18 @@ func TestHostForReaders(t *testing.T) {
 	}
 }
 
+// TestHostOfOneSite checks that who may deploy one site alone may bring the host back for it, and not hold it.
+func TestHostOfOneSite(t *testing.T) {
+	all := access.AllGrants()[0].Hosts
+	p, _ := newHost(t, []access.Grant{{Verb: access.Read, Hosts: all, Site: "shop"}, {Verb: access.Deploy, Hosts: all, Site: "shop"}})
+	text := has(t, p, "/hosts/web7", "/hosts/web7/sites/shop/unpin")
+	for _, none := range []string{"/hold", "/release", "/retry"} {
+		if strings.Contains(text, "/hosts/web7"+none) {
+			t.Errorf("the page offers %s", none)
+		}
+	}
+}
+
 // TestHostActs checks what the acts ask of the API.
 func TestHostActs(t *testing.T) {
 	p, f := newHost(t, access.AllGrants())

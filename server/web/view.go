@@ -118,6 +118,11 @@ func (f *frame) MayHost(verb, name string, labels map[string]string) bool {
 	return f.canAct(verb) && f.view.caller.May(access.Verb(verb), access.Target{Name: name, Labels: labels}, "")
 }
 
+// MayHostSite tells whether the person may do something to a host for a site.
+func (f *frame) MayHostSite(verb, name string, labels map[string]string, site string) bool {
+	return f.canAct(verb) && f.view.caller.May(access.Verb(verb), access.Target{Name: name, Labels: labels}, site)
+}
+
 // MaySite tells whether the person may do something for a site.
 func (f *frame) MaySite(verb, site string) bool {
 	return f.canAct(verb) && f.view.caller.MaySite(access.Verb(verb), site)
