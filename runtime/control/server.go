@@ -43,7 +43,8 @@ type Stream struct {
 // Target is the newest assignment of a site.
 type Target struct {
 	trust.Position
-	Signed *trust.Signed
+	Signed  *trust.Signed
+	content trust.Digest // of Signed.Content, once somebody has asked for it
 }
 
 // maxStreams bounds the streams that a host may have: it begins one when its records were lost.
@@ -161,10 +162,20 @@ func (h *Host) isUnknown(site string) bool {
 	}
 	switch c := held.Position.Compare(target.Position); {
 	case c == 0:
-		return held.Content != trust.DigestOf(target.Signed.Content)
+		return held.Content != h.contentOf(site)
 	default:
 		return c > 0
 	}
+}
+
+// contentOf is the digest of what is wanted for a site. It is kept, since a server with many hosts asks for all of them.
+func (h *Host) contentOf(site string) trust.Digest {
+	t := h.Targets[site]
+	if t.content == (trust.Digest{}) {
+		t.content = trust.DigestOf(t.Signed.Content)
+		h.Targets[site] = t
+	}
+	return t.content
 }
 
 // stream gives one of a host's, which is new if it is not known. The oldest goes where there are too many.
