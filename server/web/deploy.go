@@ -45,12 +45,22 @@ func (p *Pages) deploySite(v *view) (*act, error) {
 			return "", err
 		}
 		var d api.Deployment
-		err = v.send(http.MethodPost, "/v1/deployments", map[string]any{"site": site, "revision": r.Number, "hosts": hosts, "consent": form.Get("consent"), "empty": form.Get("empty") != "",
-			"deadline": minutes * 60, "message": form.Get("message")}, &d)
+		body := map[string]any{"site": site, "revision": r.Number, "hosts": hosts, "empty": form.Get("empty") != "", "deadline": minutes * 60, "message": form.Get("message")}
+		addConsent(body, form)
+		if err = v.send(http.MethodPost, "/v1/deployments", body, &d); err != nil {
+			return "", err
+		}
 		a.Back = route("deployments", strconv.FormatInt(d.ID, 10))
-		return fmt.Sprintf("Deployment %d of %s was made.", d.ID, site), err
+		return fmt.Sprintf("Deployment %d of %s was made.", d.ID, site), nil
 	}
 	return a, nil
+}
+
+// addConsent says what a deployment needs before it begins. The API knows no word for nothing.
+func addConsent(body map[string]any, form url.Values) {
+	if consent := form.Get("consent"); consent != "" {
+		body["consent"] = consent
+	}
 }
 
 // deployEffects says to which hosts a revision would come.

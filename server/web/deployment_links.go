@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 
@@ -34,11 +35,8 @@ func (v *view) deploymentActs(d *shownDeployment, showsPlan bool) (list []actLin
 	if f := (&frame{view: v}); !f.MaySite("deploy", d.Site) {
 		return list, mayNot
 	}
-	if begun := d.names(func(h *api.DeployHost) bool { return h.Turn > 0 }); len(begun) > 0 {
-		list = append(list, actLink{"Roll back", link(route("sites", d.Site, "rollback"), "hosts", selectorOf(begun, d.Hosts)), "grave"})
-	}
-	if len(d.Members) == 0 && d.Counts != nil && d.Counts.Begun > 0 { // they are not loaded
-		list = append(list, actLink{"Roll back", link(route("sites", d.Site, "rollback"), "hosts", selectorOf(nil, d.Hosts)), "grave"})
+	if hosts := d.selectorOfBegun(); hosts != "" {
+		list = append(list, actLink{"Roll back", link(route("sites", d.Site, "rollback"), "hosts", hosts), "grave"})
 	}
 	if pinned := d.names(func(h *api.DeployHost) bool { return h.Why != nil && h.Why.Code == "pinned" }); len(pinned) > 0 {
 		list = append(list, actLink{"Unpin", link(route("sites", d.Site, "unpin"), "hosts", selectorOf(pinned, d.Hosts)), ""})
@@ -56,10 +54,30 @@ func (d *shownDeployment) names(fits func(*api.DeployHost) bool) (list []string)
 	return list
 }
 
+// selectorOfBegun names the hosts that have begun; empty: there is none, or they are too many to be named, and by the selector
+// of the deployment hosts that have not begun would go back, too, behind what they have.
+func (d *shownDeployment) selectorOfBegun() string {
+	if s := namesOf(d.names(func(h *api.DeployHost) bool { return h.Turn > 0 })); s != "" {
+		return s
+	}
+	if c := d.Counts; c != nil && c.Begun > 0 && c.NotBegun == 0 && !c.Hidden {
+		return cmp.Or(d.Hosts, access.All)
+	}
+	return ""
+}
+
+// namesOf is a selector that names hosts; empty: one cannot name so many.
+func namesOf(names []string) string {
+	const mostTerms, mostBytes = 100, 1500 // of a selector, and of what stands in an address
+	if s := strings.Join(names, ","); len(names) <= mostTerms && len(s) <= mostBytes {
+		return s
+	}
+	return ""
+}
+
 // selectorOf names hosts, or all of another selector where these are too many to be named.
 func selectorOf(names []string, otherwise string) string {
-	const most = 1500 // it stands in an address
-	if s := strings.Join(names, ","); s != "" && len(s) <= most {
+	if s := namesOf(names); s != "" {
 		return s
 	}
 	if otherwise == "" {

@@ -98,10 +98,17 @@ func TestVast(t *testing.T) {
 	failed["next"] = "c2"
 	p, _ := newTest(t, access.AllGrants(), map[string]any{"/v1/deployments/7": d, "/v1/deployments/7/members": failed})
 	body := request(p, "GET", "/deployments/7?tab=hosts&state=failed", nil).Body.String()
-	for _, wanted := range []string{"50,000 hosts", "30,000", "19,990", "not begun", "no room", "10 hosts<", "state=failed&amp;tab=hosts#hosts", `/sites/shop/rollback?hosts=%2A`} {
+	for _, wanted := range []string{"50,000 hosts", "30,000", "19,990", "not begun", "no room", "10 hosts<", "state=failed&amp;tab=hosts#hosts"} {
 		if !strings.Contains(body, wanted) {
 			t.Errorf("the page lacks %q:\n%s", wanted, body)
 		}
+	}
+	if strings.Contains(body, "/rollback?") {
+		t.Error("by the selector of the deployment hosts go back that have not begun")
+	}
+	d["counts"].(map[string]any)["not_begun"] = 0
+	if body := request(p, "GET", "/deployments/7?tab=hosts", nil).Body.String(); !strings.Contains(body, `/sites/shop/rollback?hosts=%2A`) {
+		t.Errorf("all have begun, and cannot go back:\n%s", body)
 	}
 	if !strings.Contains(body, "cursor=c2") {
 		t.Error("there is no next page")
@@ -139,6 +146,9 @@ func TestRollback(t *testing.T) {
 	w := request(p, "POST", at, url.Values{"token": {tokenOf(t, body)}, "reason": {"it was worse"}})
 	if w.Code != http.StatusSeeOther || len(f.done) != 1 || f.done[0] != `POST /v1/sites/shop/rollback {"hosts":"web*,db1","reason":"it was worse"}` {
 		t.Errorf("%d, and the API was asked %q", w.Code, f.done)
+	}
+	if body := request(p, "GET", "/sites/shop/unpin?hosts=web*,db1", nil).Body.String(); !strings.Contains(body, "Unpin hosts of shop") || !strings.Contains(body, "Those hosts of web*,db1 that are pinned") {
+		t.Errorf("a selector of which a part is a name counts as that alone:\n%s", body)
 	}
 	if body := request(p, "GET", "/sites/shop/unpin?hosts=web1,web2", nil).Body.String(); !strings.Contains(body, "Unpin 2 hosts of shop") || !strings.Contains(body, "web1, web2.") {
 		t.Errorf("unpin:\n%s", body)

@@ -38,6 +38,14 @@ type hostRow struct {
 	Changed         time.Time
 }
 
+// Key is by what its page is found: another host may have, or get, the name of one that is pending or revoked.
+func (h hostRow) Key() string {
+	if h.State == "pending" || h.State == "revoked" {
+		return h.ID
+	}
+	return h.Name
+}
+
 // hostSite is how a host stands with a site.
 type hostSite struct {
 	Name, Revision, Progress, Readiness, Phase, Reason string

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"net/url"
 
+	"github.com/tenetcm/tenet/server/access"
 	"github.com/tenetcm/tenet/server/api"
 )
 
@@ -81,7 +82,7 @@ func (p *Pages) overview(v *view) (*page, error) {
 		}
 		o.Drifted = hosts.Items
 	}
-	o.addAsks()
+	o.addAsks(v.caller.MaySomewhere(access.Enroll))
 	return shown, nil
 }
 
@@ -104,8 +105,14 @@ func (v *view) addDeployments(o *overview) error {
 	return nil
 }
 
-// addAsks adds what waits for a person, the gravest first.
-func (o *overview) addAsks() {
+// addAsks adds what waits for a person, the gravest first. Who takes no hosts in sees them in the list alone.
+func (o *overview) addAsks(enrolls bool) {
+	enrolment := func(state string) string {
+		if enrolls {
+			return "/enrolment"
+		}
+		return link("/hosts", "state", state)
+	}
 	add := func(n int, text, path, action string) {
 		if n > 0 {
 			o.Asks = append(o.Asks, ask{count(n, "host") + " " + text, path, action})
@@ -114,10 +121,12 @@ func (o *overview) addAsks() {
 	if o.Status.Recovering {
 		o.Asks = append(o.Asks, ask{"The server was restored, and delivers nothing", "/server", "Decide"})
 	}
-	add(o.Status.Questions, "of which a copy was noticed", "/enrolment", "Decide")
+	if enrolls {
+		add(o.Status.Questions, "of which a copy was noticed", "/enrolment", "Decide")
+	}
 	add(o.Status.Phases["help"], "with a loop that needs help", "/hosts?phase=help", "Look")
-	add(o.Status.States["pending"], "to be taken in", "/enrolment", "Decide")
-	add(o.Status.States["locked"], "locked", "/enrolment", "Look")
+	add(o.Status.States["pending"], "to be taken in", enrolment("pending"), "Decide")
+	add(o.Status.States["locked"], "locked", enrolment("locked"), "Look")
 	for _, d := range o.Active {
 		if d.Why != nil && d.Why.Ask != "" || d.Phase == "planned" && d.Consent != "" {
 			o.Asks = append(o.Asks, ask{"Deployment " + digits(d.ID) + " of " + d.Site + " is " + d.Phase, route("deployments", digits(d.ID)), "Decide"})

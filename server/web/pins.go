@@ -95,8 +95,9 @@ func (p *Pages) unpin(v *view) (*act, error) {
 		return nil, err
 	}
 	names, all := []string{}, strings.Split(hosts, ",")
+	isPlain := !strings.ContainsAny(hosts, "*?[=! ") // names alone, which can be told without the API
 	for _, pin := range pins.Items {
-		if hosts == "*" || slices.Contains(all, pin.Name) {
+		if hosts == "*" || isPlain && slices.Contains(all, pin.Name) {
 			names = append(names, pin.Name)
 		}
 	}

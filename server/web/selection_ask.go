@@ -96,8 +96,11 @@ func (p *Pages) planSelected(v *view) (*act, error) {
 	a.Do = func(form url.Values) (string, error) {
 		var d api.Deployment
 		err := v.send(http.MethodPost, "/v1/deployments", map[string]any{"site": form.Get("site"), "hosts": strings.Join(names, ","), "consent": form.Get("consent"), "message": form.Get("message")}, &d)
+		if err != nil {
+			return "", err
+		}
 		a.Back = route("deployments", digits(d.ID))
-		return "Deployment " + digits(d.ID) + " waits for a start. Its hosts plan now.", err
+		return "Deployment " + digits(d.ID) + " waits for a start. Its hosts plan now.", nil
 	}
 	return a, nil
 }

@@ -51,6 +51,18 @@ func manyNames() string {
 	return strings.Join(names, ",")
 }
 
+// TestRevokedRows checks that the row of a host that was revoked leads to that one, and not to another that has its name now.
+func TestRevokedRows(t *testing.T) {
+	former, present := strings.Repeat("q", 51)+"a", strings.Repeat("a", 52)
+	p, _ := newTest(t, access.AllGrants(), map[string]any{"/v1/hosts": list(map[string]any{"id": former, "name": "web1", "state": "revoked"}, map[string]any{"id": present, "name": "web1", "state": "active"})})
+	body := request(p, "GET", "/hosts", nil).Body.String()
+	for _, wanted := range []string{`href="/hosts/` + former + `"`, `value="` + former + `"`, `href="/hosts/web1"`, `value="web1"`} {
+		if strings.Count(body, wanted) != 1 {
+			t.Errorf("the list has not one %s:\n%s", wanted, body)
+		}
+	}
+}
+
 // TestPlanSelected checks that planning makes a deployment that waits, of a site that one may deploy.
 func TestPlanSelected(t *testing.T) {
 	hosts, err := access.ParseSelector("*")

@@ -82,6 +82,11 @@ func TestDeploy(t *testing.T) {
 	if w.Header().Get("Location") != "/deployments/12" || len(f.done) != 1 || f.done[0] != wanted {
 		t.Errorf("%d to %q, and the API was asked %q", w.Code, w.Header().Get("Location"), f.done)
 	}
+	f.done = nil
+	form.Set("consent", "")
+	if request(p, "POST", at, form); len(f.done) != 1 || strings.Contains(f.done[0], "consent") { // the API refuses an empty one
+		t.Errorf("without a consent, the API was asked %q", f.done)
+	}
 	if w := request(p, "GET", "/sites/shop/deploy?revision=9", nil); w.Code != http.StatusNotFound {
 		t.Errorf("a revision that is not kept: %d", w.Code)
 	}
@@ -112,7 +117,7 @@ func TestSources(t *testing.T) {
 	}
 	token := tokenOf(t, request(p, "GET", "/sources/add", nil).Body.String())
 	w := request(p, "POST", "/sources/add", url.Values{"token": {token}, "name": {"new"}, "address": {"git::https://git.test/s"}, "site": {"shop"}, "minutes": {"2"}, "hints": {"yes"}})
-	if !strings.Contains(w.Body.String(), "s3cret") || len(f.done) != 3 || !strings.HasPrefix(f.done[2], `PUT /v1/sources/new {"address":"git::https://git.test/s","consent":"","hints":true,"hosts":"","poll":120,`) {
+	if !strings.Contains(w.Body.String(), "s3cret") || len(f.done) != 3 || !strings.HasPrefix(f.done[2], `PUT /v1/sources/new {"address":"git::https://git.test/s","hints":true,"hosts":"","poll":120,`) {
 		t.Errorf("%d, and the API was asked %q", w.Code, f.done)
 	}
 }

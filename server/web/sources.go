@@ -111,8 +111,10 @@ func (p *Pages) addSource(v *view) (*act, error) {
 		var made struct {
 			Secret string `json:"secret"`
 		}
-		err = v.send(http.MethodPut, route("v1", "sources", name), map[string]any{"site": strings.TrimSpace(form.Get("site")), "address": strings.TrimSpace(form.Get("address")), "signers": form.Get("signers"),
-			"hosts": strings.TrimSpace(form.Get("hosts")), "consent": form.Get("consent"), "poll": minutes * 60, "hints": form.Get("hints") != "", "reason": form.Get("reason")}, &made)
+		body := map[string]any{"site": strings.TrimSpace(form.Get("site")), "address": strings.TrimSpace(form.Get("address")), "signers": form.Get("signers"),
+			"hosts": strings.TrimSpace(form.Get("hosts")), "poll": minutes * 60, "hints": form.Get("hints") != "", "reason": form.Get("reason")}
+		addConsent(body, form)
+		err = v.send(http.MethodPut, route("v1", "sources", name), body, &made)
 		if made.Secret != "" {
 			a.Once = &once{Title: "The secret of hints for " + name, Secret: made.Secret, Hint: "The forge signs each hint by it, as X-Hub-Signature-256, and sends it to https://" + v.r.Host + route("v1", "sources", name, "hint") + "."}
 		}

@@ -17,6 +17,8 @@ import (
 
 // fakeAPI answers by path, and notes what it was asked to do.
 type fakeAPI struct {
+	t       *testing.T
+	takes   *contract      // what it would refuse is a fault of the page
 	answers map[string]any // by path; an *api.Problem is one
 	done    []string       // METHOD PATH BODY
 }
@@ -25,6 +27,9 @@ func (f *fakeAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodGet {
 		body, _ := io.ReadAll(r.Body)
 		f.done = append(f.done, r.Method+" "+r.URL.Path+" "+string(body))
+		if wrong := f.takes.check(r.Method, r.URL.Path, body); wrong != "" {
+			f.t.Errorf("%s %s %s: %s", r.Method, r.URL.Path, body, wrong)
+		}
 	}
 	if c, err := r.Cookie(api.SessionCookie); r.URL.Path != "/v1/login" && (err != nil || c.Value != "secret") {
 		f.answer(w, &api.Problem{Status: http.StatusUnauthorized, Title: "Unauthorized", Detail: "nobody is logged in"})
@@ -50,7 +55,11 @@ func noon() time.Time { return time.Date(2026, 11, 28, 12, 0, 0, 0, time.UTC) }
 // newTest makes pages over a fake API, in which somebody has these grants.
 func newTest(t *testing.T, grants []access.Grant, answers map[string]any) (*Pages, *fakeAPI) {
 	t.Helper()
-	f := &fakeAPI{answers: map[string]any{
+	takes, err := readContract()
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := &fakeAPI{t: t, takes: takes, answers: map[string]any{
 		"/v1/session": api.Session{Name: "ada", Kind: access.Person, ID: "s1", Grants: grants},
 		"/v1/status":  api.FleetStatus{}, "/v1/deployments": list(), "/v1/hosts": list(), "/v1/sites": list(), "/v1/server": api.ServerStatus{}, "/v1/tokens": list(), "/v1/runs": list(),
 	}}
@@ -188,12 +197,15 @@ func TestHostileHosts(t *testing.T) {
 
 // TestRights checks that what somebody may not do is not on the page.
 func TestRights(t *testing.T) {
-	all, _ := newTest(t, access.AllGrants(), nil)
+	all, ofAll := newTest(t, access.AllGrants(), nil)
 	hosts, err := access.ParseSelector("web*")
 	if err != nil {
 		t.Fatal(err)
 	}
-	reader, _ := newTest(t, []access.Grant{{Verb: access.Read, Hosts: hosts, Site: "shop"}}, nil)
+	reader, ofReader := newTest(t, []access.Grant{{Verb: access.Read, Hosts: hosts, Site: "shop"}}, nil)
+	for _, p := range []*fakeAPI{ofAll, ofReader} {
+		p.answers["/v1/status"] = map[string]any{"states": map[string]int{"pending": 1}}
+	}
 	for _, link := range []string{`href="/enrolment"`, `href="/people"`, `href="/audit"`, `href="/server"`} {
 		if body := request(all, "GET", "/", nil).Body.String(); !strings.Contains(body, link) {
 			t.Errorf("who administers has no %s", link)
@@ -219,8 +231,8 @@ func TestRenewal(t *testing.T) {
 	}
 	tag := w.Header().Get("ETag")
 	now = now.Add(time.Hour)
-	if w := request(p, "GET", "/hosts", nil, "If-None-Match", tag); w.Code != http.StatusNotModified || w.Body.Len() > 0 {
-		t.Errorf("an hour later: %d", w.Code)
+	if w := request(p, "GET", "/hosts", nil, "If-None-Match", tag); w.Code != http.StatusNotModified || w.Body.Len() > 0 || w.Header().Get("Refresh-Wait") == "" {
+		t.Errorf("an hour later: %d, %v", w.Code, w.Header())
 	}
 	f.answers["/v1/hosts"] = list()
 	if w := request(p, "GET", "/hosts", nil, "If-None-Match", tag); w.Code != http.StatusOK || !strings.Contains(w.Body.String(), "No host has joined yet") {

@@ -11,7 +11,17 @@ async function open(link) {
   dialog.querySelector("input:not([type=hidden]), textarea, select")?.focus();
 }
 
+// What is sent is sent once, however often its button is pressed.
+function sendOnce(event) {
+  const form = event.target;
+  if (form.method !== "post") return;
+  if (form.dataset.sent) { event.preventDefault(); return; }
+  form.dataset.sent = "true";
+}
+
 export function startDialogs() {
+  document.addEventListener("submit", sendOnce);
+  addEventListener("pageshow", () => { for (const form of document.querySelectorAll("form[data-sent]")) delete form.dataset.sent; });
   document.addEventListener("click", event => {
     const dialog = document.getElementById("dialog");
     if (event.target.closest("#dialog [data-close]") || event.target === dialog) { event.preventDefault(); dialog.close(); return; }

@@ -35,6 +35,8 @@ function press(event) {
 }
 
 export function startKeys() {
+  // What a renewed page knows nothing of: which row one is at.
+  document.addEventListener("tenet:renewed", () => document.activeElement?.closest("main [data-row]")?.classList.add("current"));
   document.addEventListener("keydown", press);
   document.querySelector("[data-help]")?.addEventListener("click", () => document.getElementById("help").showModal());
 }

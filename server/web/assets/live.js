@@ -13,10 +13,13 @@ async function renew() {
   if (document.hidden || isBusy) { schedule(); return; }
   isBusy = true;
   try {
-    const answer = await fetch(location.href, { headers: { "HX-Request": "true", "If-None-Match": main.dataset.tag }, cache: "no-store" });
+    const at = location.href, answer = await fetch(at, { headers: { "HX-Request": "true", "If-None-Match": main.dataset.tag }, cache: "no-store" });
     earliest = Date.now() + Math.min(60000, Math.max(2000, Number(answer.headers.get("Refresh-Wait")) || 0));
-    if (answer.status === 401) { location.reload(); return; }
-    if (answer.ok) show(await answer.text());
+    if ([401, 403, 404].includes(answer.status)) { location.reload(); return; } // the session, the right or the thing is gone
+    if (answer.ok) {
+      const text = await answer.text();
+      if (at === location.href) show(text); // else it was filtered meanwhile, and has what it shows from there
+    }
     setLost(false);
   } catch { // the server is away: the stream of events tells when it is back
     setLost(true);
