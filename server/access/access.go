@@ -136,6 +136,9 @@ func (c *Caller) Demand(verb Verb, host Target, site string) error {
 	if c.May(verb, host, site) {
 		return nil
 	}
+	if !c.May(Read, host, site) { // else a selector would tell the names of hosts that the caller may not see
+		return forbidden(fmt.Sprintf("this takes the grant %q for each host that it is about", string(verb)))
+	}
 	return forbidden(fmt.Sprintf("this takes the grant %q for the host %q", string(verb), host.Name))
 }
 

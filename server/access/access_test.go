@@ -128,6 +128,12 @@ func TestMay(t *testing.T) {
 		t.Error("somewhere and everywhere")
 	}
 	wantCode(t, c.Demand(access.Exec, web, "shop"), access.CodeForbidden)
+	if err := c.Demand(access.Deploy, db, "shop"); err == nil || !strings.Contains(err.Error(), db.Name) {
+		t.Errorf("of a host that one may see: %v", err)
+	}
+	if err := c.Demand(access.Deploy, db, "other"); err == nil || strings.Contains(err.Error(), db.Name) {
+		t.Errorf("of a host that one may not see: %v", err)
+	}
 	wantCode(t, c.DemandEverywhere(access.Admin), access.CodeForbidden)
 	all := access.Caller{Grants: access.AllGrants()}
 	for _, verb := range access.Verbs() {
