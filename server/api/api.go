@@ -117,6 +117,7 @@ func New(o Options) *API {
 	a.registerGraph()
 	a.registerRevisions()
 	a.registerAsk()
+	a.registerDrift()
 	a.registerClusters()
 	a.registerSources()
 	a.registerDeployments()

@@ -96,7 +96,7 @@ func (a *API) askMachine(ctx context.Context, c *access.Caller, name, reason str
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, askLimit, errors.New("the host has not answered within "+askLimit.String()))
+	ctx, cancel := context.WithTimeoutCause(ctx, askLimit, errNoAnswer(askLimit))
 	p := &passing{api: a, ctx: ctx, cancel: cancel, caller: c, secret: secretOf(ctx), host: h, reason: reason, look: make(chan struct{}, 1), verbs: map[access.Verb]bool{access.Read: true}}
 	if err := a.connections.join(p); err != nil {
 		cancel()
@@ -114,6 +114,10 @@ func (a *API) askMachine(ctx context.Context, c *access.Caller, name, reason str
 		a.connections.leave(p)
 	}
 	return &remote.Machine{Name: h.Name, Dial: dial, Caller: machine.Caller{User: c.Name, From: "the server", Command: "page"}}, ctx, leave, nil
+}
+
+func errNoAnswer(limit time.Duration) error {
+	return errors.New("the host has not answered within " + limit.String())
 }
 
 // asked has a host answer something.

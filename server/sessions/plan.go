@@ -43,6 +43,21 @@ func (s *Sessions) Plan(ctx context.Context, id trust.ID, site string, sealed tr
 	return rows(conn)
 }
 
+// PlanTarget has a host plan what is wanted of it for a site now: the rows say what differs. Nothing is wanted: there are none.
+func (s *Sessions) PlanTarget(ctx context.Context, id trust.ID, site string) ([]states.Event, error) {
+	h := s.known(id)
+	if h == nil {
+		return nil, nil
+	}
+	h.mu.Lock()
+	t := h.targets[site]
+	h.mu.Unlock()
+	if t == nil || t.Absent {
+		return nil, nil
+	}
+	return s.Plan(ctx, id, site, t.Bundle, t.Files)
+}
+
 func wireContent(c trust.Content) wire.Content {
 	return wire.Content{SHA256: c.SHA256.String(), Size: c.Size}
 }

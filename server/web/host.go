@@ -27,6 +27,7 @@ type hostPage struct {
 	Facts  *factList
 	Now    *api.HostNow
 	NowWhy *api.Problem // why it has not answered
+	Drift  *driftPage
 }
 
 // siteOfHost is how a host stands with one site.
@@ -61,7 +62,7 @@ func (h *hostPage) Name() string {
 
 // tabs are the parts of the page of a host.
 func tabs() []option {
-	return []option{{"", "State"}, {"parts", "Parts"}, {"runs", "Runs"}, {"now", "Ask"}, {"facts", "Facts"}, {"keys", "Identity"}}
+	return []option{{"", "State"}, {"parts", "Parts"}, {"drift", "Drift"}, {"runs", "Runs"}, {"now", "Ask"}, {"facts", "Facts"}, {"keys", "Identity"}}
 }
 
 // Tabs lists them as links.
@@ -100,6 +101,9 @@ func (p *Pages) host(v *view) (*page, error) {
 	case "now":
 		err = v.askNow(h)
 		shown.Live = nil // each look asks the host
+	case "drift":
+		h.Drift, err = v.driftOf(h)
+		shown.Live = nil // likewise
 	case "":
 		if err = v.addPins(h); err == nil {
 			err = v.addNewest(h)
