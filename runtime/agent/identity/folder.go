@@ -91,7 +91,8 @@ func (f *folder) take() error {
 func (f *folder) close() error {
 	err := f.root.Close()
 	if f.lock != nil {
-		err = errors.Join(err, f.lock.Close())
+		// A program that this process is just beginning has the file open, too, until it is another program: closing it here alone would not release it.
+		err = errors.Join(err, unix.Flock(int(f.lock.Fd()), unix.LOCK_UN), f.lock.Close())
 	}
 	return err
 }

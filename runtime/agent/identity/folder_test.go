@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	"filippo.io/age"
 	"github.com/nats-io/nkeys"
 
@@ -151,4 +153,18 @@ func TestKeepDocuments(t *testing.T) {
 	must(t, err)
 	defer j.Close()
 	wantError(t, j.KeepDocuments(documents...), "has not joined")
+}
+
+// A folder that was closed is free at once, whoever else has got the file of its lock by being begun meanwhile.
+func TestFolderIsFree(t *testing.T) {
+	dir := private(t)
+	i, err := Open(dir, Options{})
+	must(t, err)
+	inherited, err := unix.Dup(int(i.folder.lock.Fd())) // as a child has it between fork and exec
+	must(t, err)
+	defer unix.Close(inherited)
+	must(t, i.Close())
+	i, err = Open(dir, Options{})
+	must(t, err)
+	must(t, i.Close())
 }
