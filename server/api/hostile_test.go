@@ -238,6 +238,7 @@ func TestFaults(t *testing.T) {
 	register("standby", func() error { return fmt.Errorf("x: %w", store.ErrStandby) })
 	register("deposed", func() error { return &store.DeposedError{Term: 1, Now: 2} })
 	register("uncertain", func() error { return &store.CommitError{Err: errors.New(what)} })
+	register("text", func() error { return fmt.Errorf("argument $1: %w", store.ErrText) })
 	register("slow", func() error { return context.DeadlineExceeded })
 	alice := w.login("alice")
 	for _, path := range []string{"/v1/fails", "/v1/panics"} {
@@ -255,6 +256,7 @@ func TestFaults(t *testing.T) {
 	if !r.problem.Retryable || r.header.Get("Retry-After") == "" {
 		t.Error(r)
 	}
+	w.wantProblem(w.ask("GET", "/v1/text", alice, ""), 400, access.CodeInvalid)
 	w.wantProblem(w.ask("GET", "/v1/deposed", alice, ""), 503, "standby")
 	w.wantProblem(w.ask("GET", "/v1/uncertain", alice, ""), 500, "uncertain")
 	w.wantProblem(w.ask("GET", "/v1/slow", alice, ""), 503, "timeout")

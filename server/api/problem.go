@@ -140,6 +140,8 @@ func (a *API) problem(err error) *Problem {
 		return p
 	case isCommit:
 		return newProblem(codeUncertain, "the server does not know whether it was done", "look at how things stand before you try again")
+	case code == "" && errors.Is(err, store.ErrText):
+		return newProblem(access.CodeInvalid, store.ErrText.Error(), "leave that out")
 	case code == "" && (errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)):
 		return newProblem(codeTimeout, "it took too long", "try again")
 	case code == "":

@@ -13,6 +13,8 @@ var (
 	ErrClosed = errors.New("the store is closed")
 	// ErrStandby is what Write answers before a term was won by Campaign.
 	ErrStandby = errors.New("this server stands by: another one may be active, and only the active one writes")
+	// ErrText is what Write and Read answer to a text that not all engines keep.
+	ErrText = errors.New("the text has a NUL in it, or is no UTF-8")
 
 	errEnded      = errors.New("the transaction has ended")
 	errCampaigned = errors.New("this store has campaigned already")

@@ -125,10 +125,8 @@ func text(s string) (any, error) {
 	switch {
 	case len(s) > MaxValue:
 		return nil, fmt.Errorf("a text of %d bytes is too long: %d may be kept", len(s), MaxValue)
-	case !utf8.ValidString(s):
-		return nil, fmt.Errorf("the text is not UTF-8")
-	case strings.ContainsRune(s, 0):
-		return nil, fmt.Errorf("the text contains a NUL")
+	case !utf8.ValidString(s), strings.ContainsRune(s, 0):
+		return nil, ErrText
 	}
 	return s, nil
 }

@@ -88,6 +88,21 @@ func TestManyHosts(t *testing.T) {
 	}
 }
 
+// TestForbiddenActs checks that what the API says one may not do with a deployment is not offered.
+func TestForbiddenActs(t *testing.T) {
+	d := waiting("bob", 2)
+	p, _ := newTest(t, access.AllGrants(), map[string]any{"/v1/deployments/7": d})
+	for _, may := range []bool{true, false} {
+		d["acts"] = []any{map[string]any{"act": "approve", "may": may}, map[string]any{"act": "abort", "may": may}}
+		body := request(p, "GET", "/deployments/7", nil).Body.String()
+		for _, act := range []string{"/deployments/7/approve", "/deployments/7/abort"} {
+			if strings.Contains(body, act) != may {
+				t.Errorf("may: %v, and %s:\n%s", may, act, body)
+			}
+		}
+	}
+}
+
 // TestVast checks that a deployment of very many hosts is shown by counts, and by one page of its hosts.
 func TestVast(t *testing.T) {
 	d := waiting("bob", 1)
@@ -146,6 +161,10 @@ func TestRollback(t *testing.T) {
 	w := request(p, "POST", at, url.Values{"token": {tokenOf(t, body)}, "reason": {"it was worse"}})
 	if w.Code != http.StatusSeeOther || len(f.done) != 1 || f.done[0] != `POST /v1/sites/shop/rollback {"hosts":"web*,db1","reason":"it was worse"}` {
 		t.Errorf("%d, and the API was asked %q", w.Code, f.done)
+	}
+	f.done = nil
+	if request(p, "POST", at+"&to=1", url.Values{"token": {tokenOf(t, body)}}); len(f.done) != 1 || !strings.Contains(f.done[0], `"to":1`) {
+		t.Errorf("to a revision that was chosen: the API was asked %q", f.done)
 	}
 	if body := request(p, "GET", "/sites/shop/unpin?hosts=web*,db1", nil).Body.String(); !strings.Contains(body, "Unpin hosts of shop") || !strings.Contains(body, "Those hosts of web*,db1 that are pinned") {
 		t.Errorf("a selector of which a part is a name counts as that alone:\n%s", body)
