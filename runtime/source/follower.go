@@ -219,7 +219,7 @@ func (f *Follower) fail(err error) {
 		f.tell(Event{Kind: Away, Text: err.Error(), Hint: diag.HintOf(err)})
 	}
 	f.state.AwayText = diag.Shorten(err.Error())
-	f.state.Next = f.Options.retry(f.Now(), f.state.Failures, f.Random())
+	f.state.Next = f.Options.Retry(f.Now(), f.state.Failures, f.Random())
 	f.state.Failures++
 }
 

@@ -73,8 +73,8 @@ func (o Options) next(now time.Time, random float64) time.Time {
 	return now.Add(scale(o.poll(), 1+max(jitter, 0)*(2*random-1)))
 }
 
-// retry gives when to look again after so many that failed: at random below a limit that grows (full jitter), and is that of polls in the end.
-func (o Options) retry(now time.Time, failures int, random float64) time.Time {
+// Retry gives when to try again after so many that failed: at random below a limit that grows (full jitter), and is that of polls in the end.
+func (o Options) Retry(now time.Time, failures int, random float64) time.Time {
 	limit := o.poll()
 	if shift := min(failures, 30); minBackoff<<shift < limit && minBackoff<<shift > 0 {
 		limit = minBackoff << shift

@@ -169,6 +169,9 @@ func (s *Service) Add(ctx context.Context, by *access.Caller, of Source, reason 
 		if find(list, of.Name) != nil {
 			return &diag.HintError{Code: ErrExists, Message: fmt.Sprintf("there is a source %q", of.Name), Hint: "remove it first, or take another name"}
 		}
+		if i := slices.IndexFunc(list, func(r *row) bool { return r.Site == of.Site }); i >= 0 {
+			return hasSource(of.Site, list[i].Name)
+		}
 		if err := (&row{Source: of}).save(tx); err != nil {
 			return err
 		}
@@ -199,6 +202,11 @@ func (s *Service) Remove(ctx context.Context, by *access.Caller, name, reason st
 	})
 	s.Poke()
 	return err
+}
+
+// hasSource refuses a second source of a site.
+func hasSource(site, source string) error {
+	return &diag.HintError{Code: ErrExists, Message: fmt.Sprintf("the site %.100q has the source %q already, and two of them would undo what the other one does", site, source), Hint: "remove one of them: tenet server source remove"}
 }
 
 func notFound(name string) error {
@@ -350,7 +358,7 @@ func (s *Service) turn(ctx context.Context, failed func(error)) error {
 			s.followers[of.Name] = f
 		}
 		if f.busy.CompareAndSwap(false, true) {
-			f.done = make(chan struct{})
+			f.done, f.rival = make(chan struct{}), rival(list, of)
 			fault.Go(func() {
 				defer close(f.done)
 				defer f.busy.Store(false)

@@ -93,7 +93,7 @@ func TestRights(t *testing.T) {
 func TestHints(t *testing.T) {
 	s, ctx := newService(t), t.Context()
 	for _, of := range []follow.Source{{Name: "open", Address: "/srv/open"}, {Name: "hinted", Address: "/srv/hinted", Secret: "right"}} {
-		of.Site = "shop"
+		of.Site = "site-" + of.Name
 		if err := s.Add(ctx, root(), of, ""); err != nil {
 			t.Fatal(err)
 		}

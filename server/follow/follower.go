@@ -1,7 +1,6 @@
 package follow
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -14,14 +13,11 @@ import (
 	"time"
 
 	"github.com/tenetcm/tenet/internal/atomicfile"
-	"github.com/tenetcm/tenet/internal/sitefiles"
 	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/packages/git"
 	"github.com/tenetcm/tenet/runtime/source"
 	"github.com/tenetcm/tenet/runtime/source/folder"
 	"github.com/tenetcm/tenet/runtime/source/repository"
-	"github.com/tenetcm/tenet/server/access"
-	"github.com/tenetcm/tenet/server/deploy"
 	"github.com/tenetcm/tenet/server/store"
 )
 
@@ -40,6 +36,9 @@ type follower struct {
 	isAtRest bool
 	// unsaved: how it stands could not be kept yet, and untold: that is another way than was told last.
 	unsaved, untold bool
+	// rival is the source that brings the same site since before; empty: there is none.
+	rival   string
+	refused refusal
 }
 
 // open makes what an address stands for. signers is a file, or empty.
@@ -99,7 +98,7 @@ func (f *follower) turn(ctx context.Context, failed func(error)) {
 		failed(fmt.Errorf("what became of the source %s: %w", f.row.Name, err))
 	}
 	f.untold = f.untold || !same
-	if !f.unsaved && same && before.Problem == problem && before.State == f.row.State && before.Revision == f.row.Revision && before.Deployment == f.row.Deployment && before.IsKnown == f.row.IsKnown && before.ReportOf == f.row.ReportOf {
+	if !f.unsaved && same && before.Problem == problem && before.State == f.row.State && before.Revision == f.row.Revision && before.Deployment == f.row.Deployment && before.IsKnown == f.row.IsKnown && before.ReportOf == f.row.ReportOf && before.Upload == f.row.Upload {
 		return
 	}
 	f.unsaved = true // if it cannot be kept, the next turn tries again
@@ -123,6 +122,9 @@ func (f *follower) turn(ctx context.Context, failed func(error)) {
 }
 
 func (f *follower) look(ctx context.Context) error {
+	if f.rival != "" { // each would undo what the other does
+		return hasSource(f.row.Site, f.rival)
+	}
 	if f.follows == nil {
 		if err := f.begin(); err != nil {
 			return err
@@ -130,6 +132,7 @@ func (f *follower) look(ctx context.Context) error {
 	}
 	if f.hinted.Swap(false) {
 		f.follows.Hint()
+		f.refused = refusal{}
 	}
 	if _, err := f.follows.Turn(ctx); err != nil {
 		return err
@@ -142,7 +145,15 @@ func (f *follower) look(ctx context.Context) error {
 		f.row.Revision = held.ID
 		return nil
 	}
-	return f.deploy(ctx, state.Held)
+	now := f.service.Clock()
+	if f.refused.holds(state.Held, now) {
+		return f.refused.err
+	}
+	err := f.deploy(ctx, state.Held)
+	if ctx.Err() == nil {
+		f.refused = f.refused.after(err, state.Held, f.row.schedule(), now)
+	}
+	return err
 }
 
 // begin takes the follower up where it was.
@@ -162,10 +173,7 @@ func (f *follower) begin() error {
 		return err
 	}
 	f.follows, err = source.Open(source.Config{Source: from, Dir: filepath.Join(f.dir, "followed"), Signed: f.row.Signers != "", Options: f.row.schedule(), Now: f.service.Clock,
-		Check: func(ctx context.Context, dir string) error {
-			_, err := f.upload(ctx, dir, "")
-			return err
-		}})
+		Check: func(ctx context.Context, dir string) error { return f.upload(ctx, dir, f.follows.State().Seen) }})
 	return err
 }
 
@@ -186,50 +194,4 @@ func (f *follower) prepare() error {
 		return err
 	}
 	return atomicfile.Replace(file, atomicfile.Options{}, atomicfile.Data([]byte(want)))
-}
-
-// caller is who a source is for the rest of the server: it may do nothing but bring its site to its hosts.
-func (f *follower) caller() (*access.Caller, error) {
-	hosts, err := access.ParseSelector(orAll(f.row.Hosts))
-	if err != nil {
-		return nil, err
-	}
-	return &access.Caller{Name: "source/" + f.row.Name, Kind: access.Program, Grants: []access.Grant{
-		{Verb: access.Deploy, Hosts: hosts, Site: f.row.Site}, {Verb: access.Read, Hosts: hosts, Site: f.row.Site}, {Verb: access.Plan, Hosts: hosts, Site: f.row.Site}}}, nil
-}
-
-// upload makes a revision of the site of the files in a folder. One that is wrong is an error.
-func (f *follower) upload(ctx context.Context, dir, message string) (*deploy.Revision, error) {
-	by, err := f.caller()
-	if err != nil {
-		return nil, err
-	}
-	p := &sitefiles.Packer{Name: f.row.Address}
-	if err := p.Add(os.DirFS(dir), "."); err != nil {
-		return nil, err
-	}
-	archive, err := p.Bytes()
-	if err != nil {
-		return nil, err
-	}
-	return f.service.Deployments.Upload(ctx, by, f.row.Site, bytes.NewReader(archive), message)
-}
-
-// deploy deploys the revision that counts. If the server dies in between, the same is deployed once more.
-func (f *follower) deploy(ctx context.Context, held source.Revision) error {
-	by, err := f.caller()
-	if err != nil {
-		return err
-	}
-	message := fmt.Sprintf("%.12s of %s", strings.TrimPrefix(held.ID, "sha256:"), f.row.Address)
-	r, err := f.upload(ctx, f.follows.Folder(), message)
-	if err != nil {
-		return err
-	}
-	d, err := f.service.Deployments.Create(ctx, by, deploy.Request{Site: f.row.Site, Revision: r.Number, Hosts: f.row.Hosts, Consent: f.row.Consent, Message: message})
-	if err != nil {
-		return err
-	}
-	f.row.Revision, f.row.Digest, f.row.Deployment = held.ID, f.follows.State().Digest, d.ID
-	return nil
 }

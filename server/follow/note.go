@@ -14,6 +14,8 @@ func (r *row) report() source.Report {
 	switch {
 	case !r.Report.Revision.IsZero():
 		return r.Report
+	case r.State.Held.IsZero() && r.Problem != "":
+		return source.Report{Phase: source.Failed, Code: "rejected", Message: r.Problem, Since: r.At}
 	case r.State.Held.IsZero() && r.State.Problem != nil:
 		p := r.State.Problem
 		return source.Report{Revision: r.State.Seen, Phase: source.Failed, Code: p.Code, Message: "no revision counts yet", Since: p.At}
@@ -56,7 +58,8 @@ func (f *follower) note(ctx context.Context) (same bool, err error) {
 	}
 	now, poked := f.service.Clock(), f.service.pokes.Load()
 	switch {
-	case f.row.Problem != "" && !isDeployed:
+	case f.row.Problem != "" && (!isDeployed || f.rival != ""):
+		f.isAtRest = false
 		t.Replace([]source.Component{{Phase: source.Failed, Code: "rejected", Message: f.row.Problem}})
 		return same, nil
 	case !isDeployed, f.isAtRest && poked == f.poked && now.Before(f.noted.Add(restingLook)) && !now.Before(f.noted):

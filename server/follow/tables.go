@@ -27,6 +27,8 @@ type row struct {
 	Deployment int64  `json:"deployment,omitempty"`
 	// Digest is that of its files.
 	Digest string `json:"digest,omitempty"`
+	// Upload is what the revision of the source that was checked last has become.
+	Upload upload `json:"upload,omitzero"`
 	// Problem is why the revision that counts is not deployed.
 	Problem string `json:"problem,omitempty"`
 	// Report is what became of the revision that counts, and IsKnown tells whether its components are those of the deployment. Former are those of the one before it.
@@ -67,4 +69,18 @@ func find(list []*row, name string) *row {
 		return nil
 	}
 	return list[i]
+}
+
+// rival is the name of the source that brings the site of another one since before it; empty: there is none.
+func rival(list []*row, of *row) string {
+	var first *row
+	for _, r := range list { // by name
+		if r.Site == of.Site && (first == nil || r.At.Before(first.At)) {
+			first = r
+		}
+	}
+	if first == nil || first.Name == of.Name {
+		return ""
+	}
+	return first.Name
 }

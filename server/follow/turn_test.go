@@ -21,18 +21,22 @@ import (
 
 // deployments takes what is deployed, and says what became of it.
 type deployments struct {
-	created []deploy.Request
-	outcome deploy.Outcome
-	refused error  // why nothing is deployed
-	asked   func() // what happens when it is asked what became of one; nil: nothing
+	created  []deploy.Request
+	messages []string // of what was uploaded
+	tried    int      // how often something was to be deployed
+	outcome  deploy.Outcome
+	refused  error  // why nothing is deployed
+	asked    func() // what happens when it is asked what became of one; nil: nothing
 }
 
-func (d *deployments) Upload(_ context.Context, _ *access.Caller, _ string, archive io.Reader, _ string) (*deploy.Revision, error) {
+func (d *deployments) Upload(_ context.Context, _ *access.Caller, _ string, archive io.Reader, message string) (*deploy.Revision, error) {
+	d.messages = append(d.messages, message)
 	_, err := io.Copy(io.Discard, archive)
 	return &deploy.Revision{Number: int64(len(d.created)) + 1}, err
 }
 
 func (d *deployments) Create(_ context.Context, _ *access.Caller, q deploy.Request) (*deploy.Deployment, error) {
+	d.tried++
 	if d.refused != nil {
 		return nil, d.refused
 	}

@@ -1,0 +1,96 @@
+package follow_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tenetcm/tenet/lang/diag"
+	"github.com/tenetcm/tenet/runtime/source"
+	"github.com/tenetcm/tenet/server/deploy"
+	"github.com/tenetcm/tenet/server/follow"
+	"github.com/tenetcm/tenet/server/store"
+)
+
+// What is refused is uploaded once, and tried at growing intervals, at once where somebody asks for it; another revision is not held up by it.
+func TestRefusedDeployment(t *testing.T) {
+	f := newFollowed(t, func(*follow.Source) {})
+	f.refused = errors.New("there is no room")
+	for range 120 { // ten minutes
+		if now := f.after(5 * time.Second); now.Report.Phase != source.Failed || now.Report.Message != "there is no room" {
+			t.Fatalf("it stands as %+v", now.Report)
+		}
+	}
+	if len(f.messages) != 1 || f.tried < 4 || f.tried > 30 {
+		t.Errorf("within ten minutes it was uploaded %d times, and tried %d times", len(f.messages), f.tried)
+	}
+	tried := f.tried
+	if err := f.Look(t.Context(), root(), "shop"); err != nil {
+		t.Fatal(err)
+	}
+	if f.after(time.Millisecond); f.tried != tried+1 {
+		t.Error("it is not tried when somebody asks for it")
+	}
+	f.refused = nil
+	f.put("two")
+	if now := f.after(6 * time.Minute); now.Deployment != 1 || f.created[0].Revision == 0 {
+		t.Errorf("another revision is not deployed: %+v", f.created)
+	}
+}
+
+// A revision that was tidied away before it could be deployed is uploaded again.
+func TestRevisionTidiedAway(t *testing.T) {
+	f := newFollowed(t, func(*follow.Source) {})
+	f.refused = &diag.HintError{Code: deploy.ErrNotFound, Message: "there is no such revision"}
+	f.after(0)
+	f.refused = nil
+	if now := f.after(10 * time.Second); now.Deployment != 1 || len(f.messages) != 2 {
+		t.Errorf("it was uploaded %d times, and stands as %+v", len(f.messages), now.Report)
+	}
+}
+
+// The revision of the site names that of the source, and its address, from the start.
+func TestMessageOfUpload(t *testing.T) {
+	f := newFollowed(t, func(*follow.Source) {})
+	now := f.after(0)
+	want := fmt.Sprintf("%.12s of %s", strings.TrimPrefix(now.State.Held.ID, "sha256:"), f.folder)
+	if len(f.messages) != 1 || f.messages[0] != want || f.created[0].Message != want {
+		t.Errorf("uploaded was %q, not %q", f.messages, want)
+	}
+}
+
+// A site has one source: two of them would undo what the other one does. Where a former version has taken two, the later one says so, and brings nothing.
+func TestOneSourceOfSite(t *testing.T) {
+	f := newFollowed(t, func(*follow.Source) {})
+	err := f.Add(t.Context(), root(), follow.Source{Name: "another", Site: "shop", Address: t.TempDir()}, "")
+	if diag.CodeOf(err) != follow.ErrExists || !strings.Contains(err.Error(), `"shop"`) {
+		t.Errorf("a second source of the site: %v", err)
+	}
+	err = f.Store.Write(context.Background(), func(tx store.Tx) error {
+		body := fmt.Sprintf(`{"name": "another", "site": "shop", "address": %q, "at": "2031-01-01T00:00:00Z"}`, f.folder)
+		_, err := tx.Exec(`INSERT INTO follow_sources (name, body) VALUES ($1, $2)`, "another", []byte(body))
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if now := f.after(0); now.Deployment != 1 || len(f.created) != 1 {
+		t.Errorf("the first one stands as %+v, and %d are deployed", now.Report, len(f.created))
+	}
+	later, err := f.Get(t.Context(), root(), "another")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if later.Report.Phase != source.Failed || !strings.Contains(later.Report.Message, `"shop"`) {
+		t.Errorf("the later one stands as %+v", later.Report)
+	}
+	if err := f.Remove(t.Context(), root(), "shop", ""); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Turn(t.Context(), func(err error) { t.Error(err) }); err != nil || len(f.created) != 2 {
+		t.Errorf("once the first one is removed: %v, %d are deployed", err, len(f.created))
+	}
+}
