@@ -25,6 +25,7 @@ func (p *Pages) functions() template.FuncMap {
 		"grants":    grantLines,
 		"grantRows": grantRows,
 		"isCommand": isCommand,
+		"isIdle":    isIdle,
 		"join":      func(words []string) string { return strings.Join(words, " ") },
 		"link":      link,
 		"route":     route,

@@ -77,10 +77,13 @@ func gravityOf(p *states.PartReport) int {
 	switch {
 	case p.State == states.PartError:
 		return 0
-	case p.State != string(p.Target) && p.State != states.PartDone:
+	case p.State != string(p.Target) && p.State != states.PartDone && !isIdle(*p):
 		return 1
 	case p.Changed:
 		return 2
 	}
 	return 3
 }
+
+// isIdle tells a handler that nobody has notified: nothing is to be done, and nothing is wrong.
+func isIdle(p states.PartReport) bool { return p.State == states.PartPending && p.Reason == string(states.Idle) }
