@@ -56,7 +56,7 @@ func TestHostsByWordsAndDrift(t *testing.T) {
 		{w.alice, "drift=mended,drifted", []string{"web1", "web2"}},
 		{w.alice, "drift=none&site=shop", []string{"db1"}},
 		{w.alice, "phase=help&words=srv", []string{"db1"}},
-		{w.carol, "words=db", nil},
+		{w.carol, "words=role%3Ddb", nil},
 		{w.carol, "drift=drifted", []string{"web2"}},
 		{dora, "words=vault", nil},
 		{dora, "words=quiet", nil},

@@ -253,7 +253,8 @@ func shown(r *http.Request) (secret string, isCookie bool) {
 
 // setCookie is the header that puts a session into a browser; an empty secret takes it out.
 func setCookie(secret string, ends time.Time) string {
-	c := http.Cookie{Name: SessionCookie, Value: secret, Path: "/", Secure: true, HttpOnly: true, SameSite: http.SameSiteStrictMode, Expires: ends}
+	// A link from a mail shows its page to who is logged in: what changes something has to come from the server's own pages, which the guard looks at.
+	c := http.Cookie{Name: SessionCookie, Value: secret, Path: "/", Secure: true, HttpOnly: true, SameSite: http.SameSiteLaxMode, Expires: ends}
 	if secret == "" {
 		c.MaxAge = -1
 	}

@@ -41,7 +41,7 @@ func TestCookies(t *testing.T) {
 	w := start(t, nil)
 	r := w.ask("POST", "/v1/login", "", `{"name":"alice","password":"`+password+`","cookie":true}`, "Origin", w.server.URL)
 	cookie := r.header.Get("Set-Cookie")
-	for _, want := range []string{"__Host-tenet=tenet_s_", "Path=/", "Secure", "HttpOnly", "SameSite=Strict"} {
+	for _, want := range []string{"__Host-tenet=tenet_s_", "Path=/", "Secure", "HttpOnly", "SameSite=Lax"} {
 		if !strings.Contains(cookie, want) {
 			t.Fatal(cookie)
 		}

@@ -53,6 +53,7 @@ func (a *API) registerTokens() {
 			if err != nil {
 				return nil, err
 			}
+			a.tokensChanged()
 			return &tokenOutput{TokenStart{*token, secret}}, nil
 		})
 	Register(a, Operation{ID: "revoke-token", Method: http.MethodDelete, Path: "/v1/tokens/{id}", Tag: "tokens", Scope: Somewhere, Verb: access.Enroll, Status: http.StatusNoContent,
@@ -64,11 +65,18 @@ func (a *API) registerTokens() {
 			}
 			for _, t := range tokens {
 				if t.ID == in.ID {
-					return nil, a.o.Hosts.RevokeToken(ctx, enroll.By{Actor: c.Name, Reason: in.Reason}, in.ID)
+					err := a.o.Hosts.RevokeToken(ctx, enroll.By{Actor: c.Name, Reason: in.Reason}, in.ID)
+					a.tokensChanged()
+					return nil, err
 				}
 			}
 			return nil, enroll.UnknownToken(in.ID)
 		})
+}
+
+// tokensChanged tells who may enrol all hosts to look at tokens again.
+func (a *API) tokensChanged() {
+	a.o.Feed.Publish(Event{At: a.o.Clock(), Type: "token.changed", Verb: access.Enroll})
 }
 
 // tokens lists those that the caller may see.

@@ -16,7 +16,7 @@ type act struct {
 	Title   string   // what is done: "Pause deployment 7"
 	Button  string   // a verb
 	Effects []string // what it will do, in whole sentences
-	Command []string // what does the same on the command line; a reason that was given is added to it
+	Command []string // what does the same on the command line
 	Fields  []field
 	IsGrave bool   // it takes something away, or stops it
 	Back    string // the page to which it leads
@@ -65,34 +65,39 @@ func commandLine(argv ...string) string {
 
 // act registers an act: its page by GET, and the act itself by POST.
 func (p *Pages) act(pattern string, make func(*view) (*act, error)) {
-	p.mux.HandleFunc("GET "+pattern, func(w http.ResponseWriter, r *http.Request) {
-		v := p.newView(w, r)
-		if !v.open() {
-			return
+	wanted := demandOf(pattern)
+	handle := func(isDone bool) http.HandlerFunc {
+		return func(w http.ResponseWriter, r *http.Request) {
+			v := p.newView(w, r)
+			if !v.open() {
+				return
+			}
+			a, err := v.prepare(wanted, isDone, make)
+			switch {
+			case err != nil:
+				v.fail(err)
+			case isDone:
+				v.doAct(a)
+			default:
+				v.showAct(a)
+			}
 		}
-		a, err := make(v)
-		if err != nil {
-			v.fail(err)
-			return
-		}
-		v.showAct(a)
-	})
-	p.mux.HandleFunc("POST "+pattern, func(w http.ResponseWriter, r *http.Request) {
-		v := p.newView(w, r)
-		if !v.open() {
-			return
-		}
+	}
+	p.mux.HandleFunc("GET "+pattern, handle(false))
+	p.mux.HandleFunc("POST "+pattern, handle(true))
+}
+
+// prepare makes an act, once it is known that the person may see it and, where it is to be done, that the form is one of this session.
+func (v *view) prepare(wanted demand, isDone bool, make func(*view) (*act, error)) (*act, error) {
+	if isDone {
 		if err := v.parse(); err != nil {
-			v.fail(err)
-			return
+			return nil, err
 		}
-		a, err := make(v)
-		if err != nil {
-			v.fail(err)
-			return
-		}
-		v.doAct(a)
-	})
+	}
+	if !wanted.isMet(v.caller) {
+		return nil, wanted.refusal()
+	}
+	return make(v)
 }
 
 func (v *view) showAct(a *act) {

@@ -51,7 +51,7 @@ func (p *Pages) enrolment(v *view) (*page, error) {
 			e.Tokens = append(e.Tokens, t)
 		}
 	}
-	return &page{Template: "enrolment", Title: "Enrolment", Section: "enrolment", Data: e, Live: []string{"host.changed"}}, nil
+	return &page{Template: "enrolment", Title: "Enrolment", Section: "enrolment", Data: e, Live: []string{"host.changed", "token.changed"}}, nil
 }
 
 func (p *Pages) makeToken(v *view) (*act, error) {

@@ -86,4 +86,6 @@ func gravityOf(p *states.PartReport) int {
 }
 
 // isIdle tells a handler that nobody has notified: nothing is to be done, and nothing is wrong.
-func isIdle(p states.PartReport) bool { return p.State == states.PartPending && p.Reason == string(states.Idle) }
+func isIdle(p states.PartReport) bool {
+	return p.State == states.PartPending && p.Reason == string(states.Idle)
+}

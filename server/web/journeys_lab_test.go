@@ -4,6 +4,7 @@ package web_test
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -92,7 +93,12 @@ func TestLostConnection(t *testing.T) {
 	}
 	defer close()
 	do(t, other, chromedp.Navigate(s.URL+"/enrolment/tokens/new"), chromedp.SendKeys(`input[name=note]`, "for the east"), chromedp.Click(`main button[type=submit]`), chromedp.WaitReady(`.warning`))
-	until(t, tab, `document.getElementById("main").textContent.includes("for the east")`)
+	const patience = 15 * time.Second // less than that after which a page is renewed without an event
+	for end := time.Now().Add(patience); !strings.Contains(text(t, tab, "#main"), "for the east"); time.Sleep(200 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("what another browser has done is not seen")
+		}
+	}
 }
 
 // TestManyTabs opens more tabs than a browser has connections for HTTP/1.1: all are renewed by one stream of events.
@@ -264,11 +270,14 @@ func TestRunLive(t *testing.T) {
 		t.Fatal(err)
 	}
 	do(t, tab, chromedp.Navigate(s.URL+path), chromedp.WaitReady("#main"))
+	if h1 := text(t, tab, "h1"); !strings.Contains(h1, "running") {
+		t.Fatalf("the run had ended before it was looked at: %s", h1)
+	}
 	number := `document.querySelectorAll("main details.row, main [data-row]").length`
 	before, err := chromedp.Run(tab, chromedp.Evaluate[int](number))
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Logf("%s has %d rows at first", path, before)
+	until(t, tab, fmt.Sprintf("%s > %d", number, before)) // without loading the page
 	until(t, tab, `!document.querySelector("h1").textContent.includes("running") && document.querySelector("h1").textContent.match(/changed|failed/)`)
 }

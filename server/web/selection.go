@@ -9,8 +9,8 @@ import (
 	"github.com/tenetcm/tenet/server/api"
 )
 
-// maxSelected is with how many hosts something is done at once.
-const maxSelected = 200
+// maxSelected is with how many hosts something is done at once: a selector has so many terms.
+const maxSelected = 100
 
 // selectionAct is something that is done with each of some hosts.
 type selectionAct struct {

@@ -101,7 +101,7 @@ func TestSources(t *testing.T) {
 		Components: []api.SourceComponent{{Name: "nginx", Phase: "installed"}, {Name: evil, Phase: "failed", SourceText: api.SourceText{Code: "c1"}}}, Windows: []api.SourceWindow{{Days: []string{"sat"}, Hours: "22:00-04:00"}}}),
 		"/v1/sources/main/look": map[string]any{}, "/v1/sources/main": map[string]any{}, "/v1/sources/new": map[string]any{"secret": "s3cret"}})
 	body := request(p, "GET", "/sources", nil).Body.String()
-	for _, wanted := range []string{"<p>the site is wrong: site.hcl:1:2: a; b</p><p>site.hcl:3:4: ", "nginx", "sat 22:00-04:00", "each 5 minutes"} {
+	for _, wanted := range []string{"<p>the site is wrong: site.hcl:1:2: a; b</p><p>site.hcl:3:4: ", "nginx", "sat 22:00-04:00", "every 5 minutes"} {
 		if !strings.Contains(body, wanted) {
 			t.Errorf("the page lacks %q:\n%s", wanted, body)
 		}

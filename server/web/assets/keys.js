@@ -1,5 +1,6 @@
 // The keyboard: / searches, j and k go through rows, x selects, ? helps.
 const places = { o: "/", h: "/hosts", r: "/runs", d: "/deployments", s: "/sites" };
+const off = "tenet-no-keys"; // who speaks to a browser may not want keys of one letter
 let isGoing = false;
 
 const rows = () => [...document.querySelectorAll("main [data-row]")].filter(row => row.offsetParent);
@@ -19,7 +20,7 @@ function move(by) {
 function press(event) {
   const inField = event.target.closest("input, select, textarea, dialog[open]");
   if (event.key === "Escape" && event.target.matches("input[type=search]")) { event.target.value = ""; event.target.dispatchEvent(new Event("input", { bubbles: true })); event.target.blur(); return; }
-  if (inField || event.ctrlKey || event.metaKey || event.altKey) return;
+  if (localStorage.getItem(off) || inField || event.ctrlKey || event.metaKey || event.altKey) return;
   if (isGoing) {
     isGoing = false;
     if (places[event.key]) { event.preventDefault(); location.assign(places[event.key]); return; }
@@ -29,7 +30,7 @@ function press(event) {
     case "j": event.preventDefault(); move(1); break;
     case "k": event.preventDefault(); move(-1); break;
     case "x": document.querySelector("main .current [data-select]")?.click(); break;
-    case "g": isGoing = true; setTimeout(() => { isGoing = false; }, 1000); break;
+    case "g": isGoing = true; setTimeout(() => { isGoing = false; }, 2000); break;
     case "?": event.preventDefault(); document.getElementById("help")?.showModal(); break;
   }
 }
@@ -38,5 +39,10 @@ export function startKeys() {
   // What a renewed page knows nothing of: which row one is at.
   document.addEventListener("tenet:renewed", () => document.activeElement?.closest("main [data-row]")?.classList.add("current"));
   document.addEventListener("keydown", press);
+  const box = document.querySelector("[data-no-keys]");
+  if (box) {
+    box.checked = Boolean(localStorage.getItem(off));
+    box.addEventListener("change", () => { if (box.checked) localStorage.setItem(off, "1"); else localStorage.removeItem(off); });
+  }
   document.querySelector("[data-help]")?.addEventListener("click", () => document.getElementById("help").showModal());
 }

@@ -20,7 +20,7 @@ function open() {
   };
   source.addEventListener("ready", () => { const wasLost = !isOpen; isOpen = true; if (wasLost) tell({ type: "ready" }); });
   source.addEventListener("reload", () => { isOpen = true; tell({ type: "reload" }); });
-  for (const type of ["host.loop", "host.run", "host.events", "host.changed", "deployment.changed", "cluster.changed", "source.changed"]) {
+  for (const type of ["host.loop", "host.run", "host.events", "host.changed", "deployment.changed", "cluster.changed", "source.changed", "token.changed"]) {
     source.addEventListener(type, event => {
       let data;
       try { data = JSON.parse(event.data); } catch { return; } // of another version of the server

@@ -32,6 +32,6 @@ func Findings(tab context.Context) ([]Finding, error) {
 	if _, err := chromedp.Run(tab, chromedp.Evaluate[bool](axe+"; true")); err != nil {
 		return nil, err
 	}
-	return chromedp.Run(tab, chromedp.Evaluate[[]Finding](`axe.run(document, {resultTypes: ["violations"]}).then(r => r.violations.map(v => ({
+	return chromedp.Run(tab, chromedp.Evaluate[[]Finding](`axe.run(document, {resultTypes: ["violations"], rules: {"target-size": {enabled: true}}}).then(r => r.violations.map(v => ({
 		id: v.id, impact: v.impact, help: v.help, targets: v.nodes.slice(0, 5).map(n => n.target.join(" ") + "  " + n.html.slice(0, 200) + "  " + n.any.map(a => a.message).join("; ").slice(0, 300))})))`, chromedp.EvalAwaitPromise))
 }
