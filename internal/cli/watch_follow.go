@@ -120,7 +120,11 @@ func (cmd *watchCmd) follow(ctx context.Context, s *client, now <-chan struct{})
 		return failure(err)
 	}
 	w.listen = w.report.hear
-	return w.run(ctx, now)
+	err = w.run(ctx, now)
+	if failed := w.report.close(); failed != nil {
+		s.report(failure(failed))
+	}
+	return err
 }
 
 // folder is that of the records of the source, in the state folder.

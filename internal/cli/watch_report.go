@@ -1,15 +1,10 @@
 package cli
 
 import (
-	"bytes"
 	"cmp"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os/exec"
-	"strings"
-	"syscall"
 	"time"
 
 	"github.com/tenetcm/tenet/lang/diag"
@@ -22,18 +17,18 @@ import (
 type revisionReport struct {
 	tracker source.Tracker
 	dir     string
-	kept    source.Record // what is recorded beside the report of the tracker
-	program string
-	limit   time.Duration // that the program has; 0: programTime
+	kept    source.Record  // what is recorded beside the report of the tracker
+	program *reportProgram // nil: there is none
 	show    func(source.Report)
 	failed  error // of what was told
 }
 
-const programTime = 10 * time.Second
-
 // openRevisionReport takes up what was told before. The schedule is recorded at once: it says why nothing is tried.
 func openRevisionReport(dir, address, program string, schedule source.Options, show func(source.Report)) (*revisionReport, error) {
-	r := &revisionReport{dir: dir, program: program, show: show}
+	r := &revisionReport{dir: dir, show: show}
+	if program != "" {
+		r.program = &reportProgram{path: program, dir: dir}
+	}
 	r.tracker = source.Tracker{Now: time.Now, Tell: func(report source.Report) {
 		show(report)
 		if err := r.tell(report); err != nil {
@@ -68,41 +63,25 @@ func (r *revisionReport) skip(e source.Event) {
 	r.failed = errors.Join(r.failed, r.record(r.tracker.Report()))
 }
 
-// hand gives a report to the program, which has a short time for it.
+// hand gives a report to the program, if there is one.
 func (r *revisionReport) hand(report source.Report) error {
-	if r.program == "" {
+	if r.program == nil {
 		return nil
 	}
 	data, err := json.Marshal(source.Record{Address: r.kept.Address, Report: report})
-	if err != nil {
-		return err
+	if err == nil {
+		r.program.hand(data)
 	}
-	limit := cmp.Or(r.limit, programTime)
-	ctx, cancel := context.WithTimeout(context.Background(), limit)
-	defer cancel()
-	var said firstBytes
-	command := exec.CommandContext(ctx, r.program)
-	command.Stdin, command.Stdout, command.Stderr, command.WaitDelay = bytes.NewReader(data), &said, &said, time.Second
-	// What it has begun ends with it.
-	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	command.Cancel = func() error { return syscall.Kill(-command.Process.Pid, syscall.SIGKILL) }
-	err = command.Run()
-	if ctx.Err() != nil {
-		err = fmt.Errorf("it did not end within %v", limit)
-	}
-	if err != nil {
-		return &diag.HintError{Message: fmt.Sprintf("--report %s: %v: %s", r.program, err, diag.Shorten(diag.Safe(strings.TrimSpace(string(said.kept))))), Hint: "what became of the revision is in " + r.dir}
-	}
-	return nil
+	return err
 }
 
-// firstBytes keeps what a program says first, and takes the rest, however much that is.
-type firstBytes struct{ kept []byte }
-
-// Write takes all.
-func (f *firstBytes) Write(p []byte) (int, error) {
-	f.kept = append(f.kept, p[:min(len(p), 4096-len(f.kept))]...)
-	return len(p), nil
+// close waits until the program has had the last report, and gives what went wrong.
+func (r *revisionReport) close() error {
+	err := r.failed
+	if r.failed = nil; r.program != nil {
+		err = errors.Join(err, r.program.close())
+	}
+	return err
 }
 
 // reject tells of a revision that cannot be used. The one that counts stands as it did.
@@ -165,6 +144,8 @@ func (r *revisionReport) round(s reconcile.State, end roundEnd, isWell, isAudit 
 		})
 	}
 	err := r.failed
-	r.failed = nil
+	if r.failed = nil; r.program != nil {
+		err = errors.Join(err, r.program.failure())
+	}
 	return err
 }
