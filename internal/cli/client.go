@@ -42,6 +42,7 @@ type client struct {
 	clusterPatience  time.Duration                                               // how long an apply waits for members of clusters
 	packageOpener    func(site fs.FS) func(source string) (*lang.Package, error) // nil: as the lock says
 	gitCredentials   git.Credentials
+	gitCAFile        string
 	former           []string          // documents that rules take for what was there
 	allowEmpty       bool              // rules that select nothing any more delete all that they have made
 	shownDiagnostics *shownDiagnostics // diagnostics that were shown; nil: each is shown

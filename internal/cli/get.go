@@ -38,6 +38,7 @@ type getCmd struct {
 type gitFlags struct {
 	TokenFile        string `help:"For repositories by https://: file whose first line is a token or password." placeholder:"FILE"`
 	CredentialHelper string `help:"For repositories by https://: program that git asks for a user and a password, as in gitcredentials(7)." placeholder:"PROGRAM"`
+	CAFile           string `name:"ca-file" help:"For repositories by https://: certificates of the authorities that sign those of their hosts (default: those of the machine)." placeholder:"FILE"`
 	SSHKey           string `help:"For repositories by ssh://: private key (default: those that ssh finds)." placeholder:"FILE"`
 }
 
@@ -46,7 +47,7 @@ func (f gitFlags) credentials() (git.Credentials, error) {
 	if f.TokenFile != "" && f.CredentialHelper != "" {
 		return git.Credentials{}, bothCredentials()
 	}
-	err := errors.Join(findFile("token-file", &f.TokenFile), findFile("credential-helper", &f.CredentialHelper), findFile("ssh-key", &f.SSHKey))
+	err := errors.Join(findFile("token-file", &f.TokenFile), findFile("credential-helper", &f.CredentialHelper), findFile("ca-file", &f.CAFile), findFile("ssh-key", &f.SSHKey))
 	return git.Credentials{TokenFile: f.TokenFile, Helper: f.CredentialHelper, SSHKey: f.SSHKey}, err
 }
 
@@ -135,6 +136,7 @@ func (cmd *getCmd) Run(ctx runContext, s *client) error {
 	if s.gitCredentials, err = cmd.credentials(); err != nil {
 		return err
 	}
+	s.gitCAFile = cmd.CAFile
 	g.Origins = s.origins()
 	now, err := s.bring(ctx, cmd.Site, g)
 	if err != nil {
@@ -193,7 +195,7 @@ func (s *client) getter(root *os.Root, signers *get.Signers) (*get.Getter, error
 
 // origins are where packages come from.
 func (s *client) origins() map[string]get.Origin {
-	repositories := &git.Client{Dir: filepath.Join(s.packageCache(), "repositories"), Getenv: s.getenv, Credentials: s.gitCredentials}
+	repositories := &git.Client{Dir: filepath.Join(s.packageCache(), "repositories"), Getenv: s.getenv, Credentials: s.gitCredentials, CAFile: s.gitCAFile}
 	return map[string]get.Origin{oci.Scheme: get.Registries{Client: s.registries()}, git.Prefix: get.Repositories{Client: repositories}}
 }
 

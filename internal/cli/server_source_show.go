@@ -78,6 +78,9 @@ func sourceDetail(s *api.Source) string {
 		fmt.Fprintf(&out, "\n  %s since %s", s.Phase, s.Since.Local().Format(time.DateTime))
 	}
 	for _, c := range s.Components {
+		if len(s.Components) == 1 && c.Name == "" {
+			break // all has been said of it
+		}
 		name := "component " + ui.Line(c.Name)
 		if c.Name == "" {
 			name = "in no component"

@@ -2,8 +2,10 @@ package cli
 
 import (
 	"fmt"
+	"path/filepath"
 	"strings"
 
+	"github.com/tenetcm/tenet/runtime/machine"
 	"github.com/tenetcm/tenet/runtime/source"
 )
 
@@ -32,6 +34,20 @@ func (now shownStatus) writeFollowed(line func(name, format string, args ...any)
 			line("", "nobody has looked since: tenet watch does not run")
 		}
 	}
+}
+
+// followedAt gives what is followed whose site a run was of; nil: it was of something else.
+func (now shownStatus) followedAt(run *machine.Failure) *source.Followed {
+	if run == nil || run.Status == nil {
+		return nil
+	}
+	for i := range now.Followed {
+		f := &now.Followed[i]
+		if strings.HasSuffix(run.Origin, filepath.Join("/", source.FolderIn("", followedName(f.Address)), followedSite)) {
+			return f
+		}
+	}
+	return nil
 }
 
 func more(n int) string {

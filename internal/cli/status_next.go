@@ -50,7 +50,12 @@ func (now shownStatus) next() (advice []string) {
 		if run != nil && run.Site != "" && run.Origin != "" {
 			place = " (" + run.Origin + ")"
 		}
+		followed := now.followedAt(run)
 		switch {
+		case followed != nil && followed.Late:
+			advice = append(advice, "tenet watch --yes "+followed.Address+" goes on: it does what is left")
+		case followed != nil:
+			advice = append(advice, "nothing, if tenet watch runs: it goes on with "+followed.Address+"; else start it: tenet watch --yes "+followed.Address)
 		case site == adHoc:
 			advice = append(advice, "do it again, as it was given on the command line")
 		case run != nil && run.GoesOn:

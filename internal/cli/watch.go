@@ -14,7 +14,7 @@ import (
 )
 
 type watchCmd struct {
-	siteArg
+	Site string `arg:"" optional:"" default:"." help:"Directory with state files, or one such file; git::https://HOST/REPOSITORY//DIR?ref=BRANCH; or margo+https://HOST, a fleet manager."`
 	lockFlags
 	pruneFlags
 	Yes      bool        `short:"y" help:"Apply in each round without asking."`

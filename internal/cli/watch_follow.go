@@ -26,6 +26,7 @@ type followFlags struct {
 	Signers          string   `help:"With git::…: file of allowed signers. Take only what one of them has signed, and only what comes after what counts." placeholder:"FILE"`
 	TokenFile        string   `help:"With git::https://…: file whose first line is a token or password." placeholder:"FILE"`
 	CredentialHelper string   `help:"With git::https://…: program that git asks for a user and a password, as in gitcredentials(7)." placeholder:"PROGRAM"`
+	CAFile           string   `name:"ca-file" help:"With git::https://…: certificates of the authorities that sign those of the repository's host (default: those of the machine)." placeholder:"FILE"`
 	SSHKey           string   `help:"With git::ssh://…: private key." placeholder:"FILE"`
 	KnownHosts       string   `help:"With git::ssh://…: keys of hosts." placeholder:"FILE"`
 	Downtime         []string `sep:"none" help:"With git::… and margo+https://…: time in which the repository or the manager is not asked, and nothing counts as failed." placeholder:"FROM/TO[ REASON]"`
@@ -37,16 +38,16 @@ func (cmd *watchCmd) isFollowed() bool { return strings.HasPrefix(cmd.Site, git.
 
 // check refuses flags that do not fit together.
 func (f *followFlags) check(cmd *watchCmd) error {
-	given := f.Signers + f.TokenFile + f.CredentialHelper + f.SSHKey + f.KnownHosts + f.Report
+	given := f.Signers + f.TokenFile + f.CredentialHelper + f.CAFile + f.SSHKey + f.KnownHosts + f.Report
 	switch {
 	case !cmd.isFollowed() && given != "":
-		return usage("the site is git::https://HOST/REPOSITORY//DIR?ref=BRANCH", "--signers, --token-file, --credential-helper, --ssh-key, --known-hosts and --report are for a repository that is followed")
+		return usage("the site is git::https://HOST/REPOSITORY//DIR?ref=BRANCH", "--signers, --token-file, --credential-helper, --ca-file, --ssh-key, --known-hosts and --report are for a repository that is followed")
 	case f.TokenFile != "" && f.CredentialHelper != "":
 		return bothCredentials()
 	case !cmd.isFollowed() && !cmd.isDevice() && len(f.Downtime) > 0:
 		return usage("the site is git::URL, or margo+https://HOST", "--downtime is for what is followed")
 	}
-	for name, path := range map[string]*string{"signers": &f.Signers, "token-file": &f.TokenFile, "credential-helper": &f.CredentialHelper, "ssh-key": &f.SSHKey, "known-hosts": &f.KnownHosts, "report": &f.Report} {
+	for name, path := range map[string]*string{"signers": &f.Signers, "token-file": &f.TokenFile, "credential-helper": &f.CredentialHelper, "ca-file": &f.CAFile, "ssh-key": &f.SSHKey, "known-hosts": &f.KnownHosts, "report": &f.Report} {
 		if err := findFile(name, path); err != nil {
 			return err
 		}
@@ -111,7 +112,7 @@ func (cmd *watchCmd) follow(ctx context.Context, s *client, now <-chan struct{})
 		return failure(err)
 	}
 	defer func() { cmd.Site = w.address }()
-	cmd.Site = filepath.Join(dir, "site")
+	cmd.Site = filepath.Join(dir, followedSite)
 	if err := w.open(); err != nil { // first: it keeps others from what follows
 		return failure(err)
 	}
@@ -136,9 +137,16 @@ func (w *followWatch) folder() (string, error) {
 	if err == nil {
 		state, err = filepath.Abs(state)
 	}
-	sum := sha256.Sum256([]byte(w.address))
-	return source.FolderIn(state, hex.EncodeToString(sum[:8])), err
+	return source.FolderIn(state, followedName(w.address)), err
 }
+
+// followedName is the name of the folder of a source, and followedSite that of its site in there.
+func followedName(address string) string {
+	sum := sha256.Sum256([]byte(address))
+	return hex.EncodeToString(sum[:8])
+}
+
+const followedSite = "site"
 
 // openFollower takes the follower up where it was, in its folder.
 func (w *followWatch) openFollower(dir string) error {
@@ -147,7 +155,7 @@ func (w *followWatch) openFollower(dir string) error {
 		return err
 	}
 	cmd := w.cmd
-	client := &git.Client{Dir: filepath.Join(filepath.Dir(filepath.Dir(dir)), "repositories"), Getenv: w.getenv,
+	client := &git.Client{Dir: filepath.Join(filepath.Dir(filepath.Dir(dir)), "repositories"), Getenv: w.getenv, CAFile: cmd.CAFile,
 		Credentials: git.Credentials{TokenFile: cmd.TokenFile, Helper: cmd.CredentialHelper, SSHKey: cmd.SSHKey, KnownHosts: cmd.KnownHosts}}
 	from, err := client.Repository(ref.URL)
 	if err != nil {

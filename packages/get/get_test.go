@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -18,6 +19,7 @@ import (
 
 	"github.com/tenetcm/tenet/graph"
 	"github.com/tenetcm/tenet/lang"
+	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/modules"
 	"github.com/tenetcm/tenet/packages"
 	"github.com/tenetcm/tenet/packages/archive"
@@ -307,6 +309,18 @@ func TestSigners(t *testing.T) {
 	signed, err := signature.Sign(pushed.Digest, signer)
 	p.must(err)
 	p.must((&oci.Client{}).Sign(t.Context(), pushed, signed))
+	p.registry.Change(func(o *registrytest.Options) {
+		o.Answer = func(w http.ResponseWriter, r *http.Request) bool {
+			if !strings.Contains(r.URL.Path, "/manifests/sha256:") || strings.HasSuffix(r.URL.Path, pushed.Manifest) {
+				return false
+			}
+			panic(http.ErrAbortHandler) // the connection breaks off
+		}
+	})
+	if _, _, err := p.get(false, false); err == nil || strings.Contains(err.Error(), "refused") || !strings.Contains(err.Error(), "could not be fetched") || diag.CodeOf(err) != "unreachable" {
+		t.Fatalf("the signature cannot be fetched: %v", err)
+	}
+	p.registry.Change(func(o *registrytest.Options) { o.Answer = nil })
 	l, _, err := p.get(false, false)
 	p.must(err)
 	if got := l.Packages[0].Signer; got != "release@acme.example "+ssh.FingerprintSHA256(key) {

@@ -71,7 +71,11 @@ func (r Registries) Signer(ctx context.Context, source, from, files string, sign
 		return "", err
 	}
 	by, err := allowed.VerifyAny(files, found.Texts, time.Now())
-	if err != nil {
+	switch {
+	case err != nil && len(found.Lost) > 0: // what is not known is no refusal
+		lost := found.Lost[0]
+		return "", &diag.HintError{Code: diag.CodeOf(lost), Message: fmt.Sprintf("%s: whether somebody has signed it who may is not known, since a signature could not be fetched: %v", source, lost), Hint: "try it again"}
+	case err != nil:
 		err = errors.Join(append([]error{err}, found.Unusable...)...)
 		return "", &diag.HintError{Message: fmt.Sprintf("%s is refused: %v", source, err), Hint: diag.HintOf(err)}
 	}

@@ -96,6 +96,9 @@ func (r *Repository) explain(c command, failed error, told string) error {
 		return r.because(failed, CodeNotFound, "it may have been removed since, or never been pushed", "the repository has no such commit: %s", reason)
 	case has("repository not found", "Repository not found", "does not appear to be a git repository", "returned error: 404", "' not found", "does not exist"):
 		return r.because(failed, CodeNotFound, "look at the address, and whether you may read it", "there is no such repository: %s", reason)
+	case has("certificate verification failed", "SSL certificate problem", "no alternative certificate subject name", "certificate subject name"):
+		return r.because(failed, CodeUnreachable, "name the file of its authority by --ca-file, on a server as HOST.pem in the directory of --git-credentials, or have the machine trust it; else somebody is in between",
+			"the certificate of the repository's host is not trusted: %s", reason)
 	case has("Could not resolve host", "Failed to connect", "Connection refused", "Couldn't connect", "Connection timed out", "Connection reset", "Operation too slow", "unable to access", "Could not read from remote", "early EOF", "hung up"):
 		return r.because(failed, CodeUnreachable, "look at the address and at the network", "the repository cannot be read: %s", reason)
 	case has("Out of memory", "out of memory", "File too large"):

@@ -31,7 +31,7 @@ type Reference struct {
 // ParseReference reads a reference.
 func ParseReference(text string) (Reference, error) {
 	wrong := func(format string, args ...any) (Reference, error) {
-		return Reference{}, &diag.HintError{Code: "reference", Message: fmt.Sprintf("%q: %s", diag.Shorten(withoutPassword(text)), fmt.Sprintf(format, args...)),
+		return Reference{}, &diag.HintError{Code: "reference", Message: fmt.Sprintf("%q: %s", diag.Shorten(WithoutPassword(text)), fmt.Sprintf(format, args...)),
 			Hint: "it is written git::https://git.example/acme/net.git//components/vlan?ref=v1.4; ssh:// and file:// are known as well"}
 	}
 	address, ok := strings.CutPrefix(text, Prefix)
@@ -81,8 +81,9 @@ func (r Reference) String() string {
 	return text
 }
 
-// withoutPassword is a text in which nobody reads what somebody has put before an @.
-func withoutPassword(text string) string {
+// WithoutPassword is a text in which nobody reads what somebody has put before an @.
+func WithoutPassword(text string) string {
+	text = regexp.MustCompile(`://([^:@/]*):.*@`).ReplaceAllString(text, "://$1:***@") // also one with slashes and @ in it
 	return regexp.MustCompile(`:[^/@]*@`).ReplaceAllString(text, ":***@")
 }
 
@@ -111,7 +112,7 @@ func checkURL(text string) error {
 	case u.Scheme != "file" && u.Scheme != "https" && u.Scheme != "http" && u.Scheme != "ssh":
 		return fmt.Errorf("%q is no way to a repository: there are https, ssh, file, and http where it is asked for", diag.Shorten(u.Scheme))
 	case !strings.HasPrefix(text, u.Scheme+"://"):
-		return fmt.Errorf("%q is no address: write %s:// in small letters", diag.Shorten(withoutPassword(text)), u.Scheme)
+		return fmt.Errorf("%q is no address: write %s:// in small letters", diag.Shorten(WithoutPassword(text)), u.Scheme)
 	case u.Hostname() == "" || strings.HasPrefix(u.Hostname(), "-"):
 		return fmt.Errorf("%q is no host", u.Host)
 	case strings.HasPrefix(u.User.Username(), "-"):

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
+	"net"
 	"net/http"
 	"net/url"
 	"strings"
@@ -86,4 +88,17 @@ func explainConnection(tell teller, ref Reference, lost *url.Error) error {
 		hint = "it has no encryption: have it speak HTTPS; only registries of this machine are asked without"
 	}
 	return tell("unreachable", hint, "the registry %s cannot be asked: %v", ref.Registry, lost.Err)
+}
+
+// isLost reports whether it is the way to the registry, or the registry as a whole, that is at fault: what was asked for may be good.
+func isLost(err error) bool {
+	if _, isOurs := errors.AsType[*diag.HintError](err); isOurs { // such as a redirection that is not followed
+		return false
+	}
+	if answer, ok := errors.AsType[*errcode.ErrorResponse](err); ok {
+		return answer.StatusCode >= http.StatusInternalServerError || answer.StatusCode == http.StatusTooManyRequests
+	}
+	_, isConnection := errors.AsType[*url.Error](err)
+	_, isNetwork := errors.AsType[net.Error](err)
+	return isConnection || isNetwork || errors.Is(err, io.ErrUnexpectedEOF)
 }

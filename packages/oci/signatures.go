@@ -51,6 +51,8 @@ type Signatures struct {
 	Texts [][]byte
 	// Unusable says why others that are attached are none. They hide no good one: whoever may write to the registry, or has done so by mistake, could keep all from being seen.
 	Unusable []error
+	// Lost say why others could not be fetched, which may be good ones.
+	Lost []error
 }
 
 // Signatures gives the signatures that are attached to a package, as Resolve gives it. Nothing is known of them: package signature verifies them.
@@ -75,6 +77,8 @@ func (c *Client) signatures(ctx context.Context, signed Package) (out Signatures
 		switch {
 		case ctx.Err() != nil:
 			return out, err
+		case isLost(err) && len(out.Lost) < maxUnusable:
+			out.Lost = append(out.Lost, explain(ctx, signed.Reference, err))
 		case err != nil:
 			out.pass(explain(ctx, signed.Reference, err))
 		default:

@@ -145,6 +145,9 @@ func (r *Runner) Status(_ context.Context, id string) (_ *machine.Status, err er
 		if now.Followed, err = source.List(r.StateDir, time.Now()); err != nil { // the rest is told all the same
 			now.Damaged = append(now.Damaged, err.Error())
 		}
+		if folder.Holder() == nil { // asked after what is followed was read, so that one that has just begun is seen
+			interruptFollowed(now, time.Now())
+		}
 	}
 	if now.Status != nil && run.Counts == nil {
 		progress(now, folder)
@@ -291,4 +294,17 @@ func (r *Runner) Managed(context.Context) (_ []machine.ManagedSite, err error) {
 		}
 	}
 	return list, nil
+}
+
+// tellTime is how long a watch may take, after the end of an apply, to tell what became of it.
+const tellTime = 10 * time.Second
+
+// interruptFollowed notes of what is followed that its apply was interrupted, where nobody applies, and no run goes on or has just ended.
+func interruptFollowed(now *machine.Status, at time.Time) {
+	if now.Status != nil && (now.State == journal.Rebooting || !now.Ended.IsZero() && at.Sub(now.Ended) < tellTime) {
+		return
+	}
+	for i := range now.Followed {
+		now.Followed[i].Interrupt()
+	}
 }

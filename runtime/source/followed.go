@@ -111,6 +111,19 @@ func List(stateDir string, now time.Time) (list []Followed, err error) {
 	return list, err
 }
 
+// Interrupt notes that nobody applies any more what is told to be installed: whoever did has died before it could tell. Nothing is kept of that.
+func (f *Followed) Interrupt() {
+	t := Tracker{Now: func() time.Time { return f.Report.Since }}
+	t.Resume(f.Report)
+	t.Each(func(c Component) Component {
+		if c.Phase == Installing {
+			return Component{Name: c.Name, Phase: Failed, Code: "interrupted", Message: "its apply was interrupted"}
+		}
+		return c
+	})
+	f.Report = t.Report()
+}
+
 // readFollowed reads how a source stands; nil: nothing is recorded of it.
 func readFollowed(dir string, now time.Time) (*Followed, error) {
 	r, err := ReadRecord(dir)

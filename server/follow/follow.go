@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -81,7 +80,7 @@ type Deployments interface {
 type Options struct {
 	Store       *store.Store
 	Dir         string // of the server, which is its own
-	Credentials string // a directory of the server's admin: HOST.token or HOST.helper (a program), HOST.key and known_hosts, for repositories of that host; empty: there is none
+	Credentials string // a directory of the server's admin: HOST.token or HOST.helper (a program), HOST.pem (certificates of authorities), HOST.key and known_hosts, for repositories of that host; empty: there is none
 	Deployments Deployments
 	Clock       func() time.Time // nil: time.Now
 	// Changed is told of each transition of a revision, once it is kept; nil: nobody is.
@@ -96,6 +95,7 @@ type Service struct {
 
 	mu        sync.Mutex
 	followers map[string]*follower
+	swept     bool // what former processes have left of removed sources is
 }
 
 // New makes the service. Run has it follow.
@@ -345,6 +345,10 @@ func (s *Service) turn(ctx context.Context, failed func(error)) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if !s.swept {
+		err = s.sweep(list)
+		s.swept = err == nil
+	}
 	for name, f := range s.followers {
 		if of := find(list, name); (of == nil || !of.At.Equal(f.row.At)) && !f.busy.Load() {
 			delete(s.followers, name)
@@ -382,10 +386,4 @@ func (s *Service) wait() {
 	for _, done := range all {
 		<-done
 	}
-}
-
-// exists reports whether there is something at a path.
-func exists(path string) bool {
-	_, err := os.Stat(path)
-	return !errors.Is(err, fs.ErrNotExist)
 }

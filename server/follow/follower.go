@@ -45,7 +45,7 @@ type follower struct {
 func (s *Source) open(cache, credentials, signers string) (source.Source, error) {
 	if !strings.HasPrefix(s.Address, git.Prefix) {
 		if !filepath.IsAbs(s.Address) || filepath.Clean(s.Address) != s.Address {
-			return nil, &diag.HintError{Code: ErrInvalid, Message: fmt.Sprintf("%.200q is no address of a source", s.Address), Hint: "write git::https://HOST/REPOSITORY//DIR?ref=BRANCH, or the absolute path of a folder of the server's machine"}
+			return nil, &diag.HintError{Code: ErrInvalid, Message: fmt.Sprintf("%.200q is no address of a source", git.WithoutPassword(s.Address)), Hint: "write git::https://HOST/REPOSITORY//DIR?ref=BRANCH, or the absolute path of a folder of the server's machine"}
 		}
 		if s.Signers != "" {
 			return nil, &diag.HintError{Code: ErrInvalid, Message: "a folder has no signatures", Hint: "follow a repository"}
@@ -65,7 +65,7 @@ func (s *Source) open(cache, credentials, signers string) (source.Source, error)
 		c.Dir = "/"
 	}
 	if credentials != "" && at.Hostname() != "" { // those of a host go to no other one
-		for file, to := range map[string]*string{at.Hostname() + ".token": &c.Credentials.TokenFile, at.Hostname() + ".helper": &c.Credentials.Helper, at.Hostname() + ".key": &c.Credentials.SSHKey, "known_hosts": &c.Credentials.KnownHosts} {
+		for file, to := range map[string]*string{at.Hostname() + ".token": &c.Credentials.TokenFile, at.Hostname() + ".helper": &c.Credentials.Helper, at.Hostname() + ".pem": &c.CAFile, at.Hostname() + ".key": &c.Credentials.SSHKey, "known_hosts": &c.Credentials.KnownHosts} {
 			if path := filepath.Join(credentials, file); exists(path) {
 				*to = path
 			}

@@ -12,6 +12,30 @@ import (
 	"github.com/tenetcm/tenet/server/follow"
 )
 
+// A host whose certificate is of an authority of one's own is asked by HOST.pem; without it, it is told what to do.
+func TestCertificatesOfHost(t *testing.T) {
+	repository := gittest.New(t)
+	repository.Commit(gittest.Commit{Files: map[string]string{"site.hcl": "site {}\n"}})
+	server := repository.Serve(true)
+	pem, err := os.ReadFile(server.CAFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, isThere := range []bool{false, true} {
+		f := newFollowed(t, func(s *follow.Source) { s.Address = "git::" + server.Address() + "?ref=main" })
+		f.Credentials = t.TempDir()
+		if isThere {
+			if err := os.WriteFile(filepath.Join(f.Credentials, "127.0.0.1.pem"), pem, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		now := f.after(0)
+		if isThere != (len(f.created) == 1) || isThere != now.State.Away.IsZero() || !isThere && !strings.Contains(now.State.AwayText, "is not trusted") {
+			t.Errorf("with the certificate: %t, and %d are deployed: %q", isThere, len(f.created), now.State.AwayText)
+		}
+	}
+}
+
 // A helper of the server's directory for credentials is asked for its host, and for no other one.
 func TestHelperOfHost(t *testing.T) {
 	repository := gittest.New(t)

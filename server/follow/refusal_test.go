@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -92,5 +94,36 @@ func TestOneSourceOfSite(t *testing.T) {
 	}
 	if err := f.Turn(t.Context(), func(err error) { t.Error(err) }); err != nil || len(f.created) != 2 {
 		t.Errorf("once the first one is removed: %v, %d are deployed", err, len(f.created))
+	}
+}
+
+// What a server could not remove before it ended goes with the next start; what is followed stays.
+func TestSweep(t *testing.T) {
+	f := newFollowed(t, func(*follow.Source) {})
+	f.after(0)
+	left := filepath.Join(f.Dir, "sources", "former")
+	if err := os.MkdirAll(filepath.Join(left, "followed"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	f.Service = follow.New(f.Options)
+	if now := f.after(time.Second); now.State.Held.IsZero() {
+		t.Errorf("it stands as %+v", now.State)
+	}
+	if _, err := os.Stat(left); err == nil {
+		t.Error("what is left of a removed source stays")
+	}
+	if _, err := os.Stat(filepath.Join(f.Dir, "sources", "shop", "followed")); err != nil {
+		t.Error(err)
+	}
+}
+
+// An address that is none is refused without the password that is in it.
+func TestPasswordInAddress(t *testing.T) {
+	s := newService(t)
+	for _, address := range []string{"https://user:topsecret@git.example/x.git", "https://user:top@secret/topsecret@git.example/x.git", "git::https://user:topsecret@git.example/x.git"} {
+		err := s.Add(t.Context(), root(), follow.Source{Name: "a", Site: "s", Address: address}, "")
+		if err == nil || strings.Contains(err.Error(), "secret") || !strings.Contains(err.Error(), "git.example") {
+			t.Errorf("%s: %v", address, err)
+		}
 	}
 }
