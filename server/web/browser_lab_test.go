@@ -4,6 +4,7 @@ package web_test
 
 import (
 	"context"
+	"flag"
 	"maps"
 	"path"
 	"slices"
@@ -68,7 +69,10 @@ func TestEveryPage(t *testing.T) {
 	time.Sleep(12 * time.Second) // until there is something to see
 	kinds, err := webtest.Crawl(tab, s.URL, func(at string, l webtest.Look) error {
 		checkPage(t, tab, at, l)
-		return nil
+		if !keepsPictures() {
+			return nil
+		}
+		return webtest.Picture(tab, path.Join(t.ArtifactDir(), webtest.FileName(at)+"-"+l.Name+".png"))
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -79,6 +83,12 @@ func TestEveryPage(t *testing.T) {
 		}
 	}
 	t.Logf("%d kinds of pages: %s", len(kinds), strings.Join(slices.Sorted(maps.Keys(kinds)), " "))
+}
+
+// keepsPictures tells whether somebody wants to look at the pages: go test -artifacts -outputdir DIR.
+func keepsPictures() bool {
+	f := flag.Lookup("test.artifacts")
+	return f != nil && f.Value.String() == "true"
 }
 
 // checkPage looks at one page in one look.

@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -17,6 +18,7 @@ import (
 
 // fakeAPI answers by path, and notes what it was asked to do.
 type fakeAPI struct {
+	mu      sync.Mutex
 	t       *testing.T
 	takes   *contract      // what it would refuse is a fault of the page
 	answers map[string]any // by path; an *api.Problem is one
@@ -24,6 +26,8 @@ type fakeAPI struct {
 }
 
 func (f *fakeAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	f.mu.Lock() // hosts are asked at the same time
+	defer f.mu.Unlock()
 	if r.Method != http.MethodGet {
 		body, _ := io.ReadAll(r.Body)
 		f.done = append(f.done, r.Method+" "+r.URL.Path+" "+string(body))
