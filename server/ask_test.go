@@ -17,8 +17,8 @@ func ask[T any](t *testing.T, c *client.Client, method, what string, body any) (
 	return client.Call[T](t.Context(), c, method, "/v1/hosts/web1/"+what, nil, body)
 }
 
-// held is what the operations of holds answer.
-type held struct {
+// holdAnswer is what the operations of holds answer.
+type holdAnswer struct {
 	Hold *struct{ Reason, By string }
 }
 
@@ -48,12 +48,12 @@ func TestAskHost(t *testing.T) {
 	if n := now(); n.Hold != nil || n.Owed == nil {
 		t.Errorf("at first: %+v", n)
 	}
-	_, err = ask[held](t, deploys, http.MethodPost, "hold", map[string]any{"reason": "the disk is moved", "seconds": 3600})
+	_, err = ask[holdAnswer](t, deploys, http.MethodPost, "hold", map[string]any{"reason": "the disk is moved", "seconds": 3600})
 	must(t, err)
 	if n := now(); n.Hold == nil || n.Hold.Reason != "the disk is moved" || n.Hold.Until.IsZero() || !strings.Contains(n.Hold.By, "dora") {
 		t.Errorf("held: %+v", n.Hold)
 	}
-	was, err := ask[held](t, deploys, http.MethodPost, "release", map[string]any{"reason": "it was moved"})
+	was, err := ask[holdAnswer](t, deploys, http.MethodPost, "release", map[string]any{"reason": "it was moved"})
 	must(t, err)
 	if n := now(); n.Hold != nil || was.Hold == nil || was.Hold.Reason != "the disk is moved" {
 		t.Errorf("released: %+v, %+v", n.Hold, was)

@@ -59,7 +59,7 @@ func (r *revisionReport) record(report source.Report) error {
 
 // skip notes a revision that never counted.
 func (r *revisionReport) skip(e source.Event) {
-	r.kept.Skip(e)
+	r.kept.AddSkipped(e)
 	r.failed = errors.Join(r.failed, r.record(r.tracker.Report()))
 }
 

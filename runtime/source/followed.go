@@ -37,8 +37,8 @@ type Skip struct {
 // maxSkipped is how many revisions are remembered that never counted.
 const maxSkipped = 10
 
-// Skip notes a revision that never counted.
-func (r *Record) Skip(e Event) {
+// AddSkipped notes a revision that never counted.
+func (r *Record) AddSkipped(e Event) {
 	r.Skipped = append(r.Skipped, Skip{e.Revision, e.Time})
 	r.Skipped = r.Skipped[max(len(r.Skipped)-maxSkipped, 0):]
 }

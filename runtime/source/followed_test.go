@@ -30,7 +30,7 @@ func TestList(t *testing.T) {
 	}
 	r := source.Record{Address: "b", Schedule: &source.Options{Downtimes: []source.Downtime{{From: now.Add(-time.Hour), To: now.Add(time.Hour), Reason: "moving"}}}}
 	for i := range 12 {
-		r.Skip(source.Event{Revision: source.Revision{ID: fmt.Sprint(i)}, Time: now})
+		r.AddSkipped(source.Event{Revision: source.Revision{ID: fmt.Sprint(i)}, Time: now})
 	}
 	if err := os.MkdirAll(source.FolderIn(state, "1"), 0o700); err != nil {
 		t.Fatal(err)

@@ -23,7 +23,7 @@ const askLimit = 20 * time.Second
 
 // HostNow is what a host says of itself when it is asked.
 type HostNow struct {
-	Hold        *journal.Hold         `json:"hold,omitempty" doc:"Why nothing is applied there for now."`
+	Hold        *journal.Hold         `json:"hold,omitempty" doc:"Why nothing is applied there until it is released."`
 	Applying    string                `json:"applying,omitempty" doc:"Who applies there, if anybody does."`
 	Ended       int                   `json:"ended,omitempty" doc:"How many parts of the run that goes on have ended."`
 	Parts       int                   `json:"parts,omitempty" doc:"How many it has."`
@@ -82,7 +82,7 @@ func (a *API) registerAsk() {
 	}
 	Register(a, op("ask-host", http.MethodGet, "now", "Ask a host how it stands.", "What is owed there, what it does, and whether applies are on hold, as the host itself says now. It waits for the answer."+allSites, access.Read), a.askHost)
 	Register(a, op("ping-host", http.MethodPost, "ping", "Ask a host whether it can be used.", "It changes nothing."+allSites, access.Read), a.pingHost)
-	Register(a, op("hold-host", http.MethodPost, "hold", "Let nothing be applied on a host for now.", "What is being applied goes on. Plans still work."+allSites, access.Deploy), a.holdHost)
+	Register(a, op("hold-host", http.MethodPost, "hold", "Hold a host: nothing is applied there until it is released.", "What is being applied goes on. Plans still work."+allSites, access.Deploy), a.holdHost)
 	Register(a, op("release-host", http.MethodPost, "release", "Let things be applied on a host again.", "Answers the hold that there was."+allSites, access.Deploy), a.releaseHost)
 	Register(a, op("retry-host", http.MethodPost, "retry", "Have a host try again what it has given up.", "Answers the loops that try again."+allSites, access.Deploy), a.retryHost)
 }

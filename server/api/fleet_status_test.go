@@ -14,8 +14,8 @@ import (
 	"github.com/tenetcm/tenet/server/sessions"
 )
 
-// standing is a fleet: web1 is well and was mended, web2 has drifted, db1 needs help, and db2 is pending.
-func standing(t *testing.T) *fleetWorld {
+// newFleetWorld makes a fleet: web1 is well and was mended, web2 has drifted, db1 needs help, and db2 is pending.
+func newFleetWorld(t *testing.T) *fleetWorld {
 	w := startFleet(t)
 	web1, web2, db := w.host("web1", map[string]string{"role": "web", "place": "Zürich"}), w.host("web2", map[string]string{"role": "web"}), w.host("db1", map[string]string{"role": "db"})
 	w.join(w.secret, "db2")
@@ -33,7 +33,7 @@ func standing(t *testing.T) *fleetWorld {
 
 // Hosts are found by the words that somebody types, by drift, and with how many there are; nothing is found by what one may not read.
 func TestHostsByWordsAndDrift(t *testing.T) {
-	w := standing(t)
+	w := newFleetWorld(t)
 	all, err := access.ParseSelector("*")
 	must(t, err)
 	w.add("dora", access.Grant{Verb: access.Read, Hosts: all, Site: "shop"})
@@ -106,7 +106,7 @@ func TestHostsByWordsAndDrift(t *testing.T) {
 
 // The fleet is counted by how it stands, for each site and label, as far as somebody may read it; and so it is after a start of the server.
 func TestFleetStatus(t *testing.T) {
-	w := standing(t)
+	w := newFleetWorld(t)
 	for round := range 2 {
 		st := read[api.FleetStatus](w, w.alice, "/v1/status?labels=true")
 		if want := map[sessions.Drift]int{sessions.NoDrift: 2, sessions.Drifted: 1, sessions.Mended: 1}; !maps.Equal(st.Drift, want) {

@@ -26,7 +26,7 @@ func events(run string, texts ...string) (list []control.Item) {
 	return list
 }
 
-func said(n int) string {
+func lineOf(n int) string {
 	outcome := "changed"
 	if n%10 == 0 {
 		outcome = "failed"
@@ -59,7 +59,7 @@ func TestRunLines(t *testing.T) {
 	for batch := range 10 {
 		var texts []string
 		for n := range 10 {
-			texts = append(texts, said(batch*10+n+1))
+			texts = append(texts, lineOf(batch*10+n+1))
 		}
 		w.tell(web, events("r001", texts...)...)
 	}
@@ -103,7 +103,7 @@ func TestRunLines(t *testing.T) {
 		w.wantProblem(w.ask("GET", path, w.login("dora"), ""), 404, access.CodeNotFound)
 	}
 	// Of whose run events are is not known before the run is: then who may read all sites may read them.
-	w.tell(web, events("r777", said(1))...)
+	w.tell(web, events("r777", lineOf(1))...)
 	w.wantProblem(w.ask("GET", "/v1/hosts/web1/runs/r777/events", w.login("dora"), ""), 404, access.CodeNotFound)
 	if r := w.ask("GET", "/v1/hosts/web1/runs/r777/events", w.alice, ""); r.status != 200 || !strings.Contains(r.text, "file.f1") {
 		t.Error(r)
@@ -118,7 +118,7 @@ func TestLinesReadNoMoreThanTheyNeed(t *testing.T) {
 	encoder, err := zstd.NewWriter(nil)
 	must(t, err)
 	const rows, each = 1000, 1000
-	good := encoder.EncodeAll([]byte(strings.Repeat(said(1)+"\n", each)), nil)
+	good := encoder.EncodeAll([]byte(strings.Repeat(lineOf(1)+"\n", each)), nil)
 	must(t, w.store.Write(t.Context(), func(tx store.Tx) error {
 		for n := range rows {
 			data := []byte("nobody can read this")
@@ -152,7 +152,7 @@ func TestRunIsShown(t *testing.T) {
 		}
 		end.Run.Report.Parts = append(end.Run.Report.Parts, p)
 	}
-	w.tell(web, append(events("r002", said(1), said(2)), end)...)
+	w.tell(web, append(events("r002", lineOf(1), lineOf(2)), end)...)
 	c := w.client(w.carol)
 	for _, test := range []struct {
 		f    client.PartFilter

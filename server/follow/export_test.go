@@ -16,6 +16,6 @@ func (s *Service) Turn(ctx context.Context, failed func(error)) error {
 
 // Standing is how components stand.
 func Standing(o *deploy.Outcome, former ...string) []source.Component {
-	list, _ := standing(o, former)
+	list, _ := componentsOf(o, former)
 	return list
 }

@@ -74,7 +74,7 @@ func (f *follower) note(ctx context.Context) (same bool, err error) {
 		return same, nil
 	}
 	var list []source.Component
-	list, f.row.IsKnown = standing(o, f.row.Former)
+	list, f.row.IsKnown = componentsOf(o, f.row.Former)
 	t.Replace(list)
 	return same, nil
 }

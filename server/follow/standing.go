@@ -13,9 +13,9 @@ import (
 	"github.com/tenetcm/tenet/states"
 )
 
-// standing is how the components of a deployment stand over all of its hosts: each as it does where that is gravest. Those of former are what the revision before had: what no host is to
+// componentsOf tells how the components of a deployment stand over all of its hosts: each as it does where that is gravest. Those of former are what the revision before had: what no host is to
 // have any more is removed, where hosts remove at all. isKnown tells whether it is known of any host what it is to have.
-func standing(o *deploy.Outcome, former []string) (list []source.Component, isKnown bool) {
+func componentsOf(o *deploy.Outcome, former []string) (list []source.Component, isKnown bool) {
 	var wanted, gone []string
 	prunes := false
 	for i := range o.Hosts {

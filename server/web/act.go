@@ -87,7 +87,7 @@ func (p *Pages) act(pattern string, make func(*view) (*act, error)) {
 	p.mux.HandleFunc("POST "+pattern, handle(true))
 }
 
-// prepare makes an act, once it is known that the person may see it and, where it is to be done, that the form is one of this session.
+// prepare makes an act, once it is known that the person may see it and, where it is to be done, that its form is of the pages that this login was shown.
 func (v *view) prepare(wanted demand, isDone bool, make func(*view) (*act, error)) (*act, error) {
 	if isDone {
 		if err := v.parse(); err != nil {

@@ -55,7 +55,7 @@ func (v *view) parse() error {
 		return &api.Problem{Status: http.StatusBadRequest, Title: "Bad request", Detail: "The form cannot be read.", Hint: "Load the page anew, and send it again."}
 	}
 	if !hmac.Equal([]byte(v.r.PostForm.Get(tokenField)), []byte(v.token())) {
-		return &api.Problem{Status: http.StatusForbidden, Title: "Not sent", Detail: "This form is not one of this session: somebody else may have sent it, or you have logged in anew since, or the server was started again.",
+		return &api.Problem{Status: http.StatusForbidden, Title: "Not sent", Detail: "This form is not of a page that you were shown since you logged in: somebody else may have sent it, or the server was started again.",
 			Hint: "Load the page anew, and send it again. Nothing was done."}
 	}
 	return nil

@@ -131,7 +131,7 @@ type page struct {
 	Section  string // of the navigation
 	Status   int    // 0: 200
 	Data     any
-	// Live are the types of events after which the page is renewed; LiveHost and LiveSite restrict them to those about one.
+	// Live are the types of events after which the page is renewed; LiveHost, an id, and LiveSite restrict them to those about one.
 	Live               []string
 	LiveHost, LiveSite string
 }

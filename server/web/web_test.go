@@ -142,7 +142,7 @@ func TestLogin(t *testing.T) {
 	}
 }
 
-// TestForgedForms checks that nothing is done by a form that is not of this session's pages.
+// TestForgedForms checks that nothing is done by a form of a page that this login was not shown.
 func TestForgedForms(t *testing.T) {
 	p, f := newTest(t, access.AllGrants(), map[string]any{"/v1/tokens": map[string]any{"secret": "s3cret", "names": "web*"}})
 	good := tokenOf(t, request(p, "GET", "/enrolment/tokens/new", nil).Body.String())

@@ -13,8 +13,8 @@ const untouched = 3 * time.Minute
 
 // isUnderWay tells whether a deployment of a site goes on, or was paused. One that waits for an approval is none of these.
 func (d *Demo) isUnderWay(ctx context.Context, site string) (bool, error) {
-	for now, err := range d.as(operator).Deployments(ctx, site) {
-		if err != nil || now.Phase == "rolling" || now.Phase == "paused" || now.Phase == "planned" && now.Consent == "" {
+	for one, err := range d.as(operator).Deployments(ctx, site) {
+		if err != nil || one.Phase == "rolling" || one.Phase == "paused" || one.Phase == "planned" && one.Consent == "" {
 			return true, err
 		}
 	}

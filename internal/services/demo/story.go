@@ -51,8 +51,8 @@ func (d *Demo) awaitPhase(ctx context.Context, id int64, phases ...string) (now 
 	return now, err
 }
 
-// over are the phases in which a deployment changes nothing by itself.
-func over() []string { return []string{"done", "failed", "aborted", "superseded"} }
+// endPhases are the phases in which a deployment changes nothing by itself.
+func endPhases() []string { return []string{"done", "failed", "aborted", "superseded"} }
 
 // beginBase has what every machine has: two revisions, of which a machine was taken back to the former one.
 func (d *Demo) beginBase(ctx context.Context) error {
@@ -64,14 +64,14 @@ func (d *Demo) beginBase(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if _, err := d.awaitPhase(ctx, one.ID, over()...); err != nil {
+	if _, err := d.awaitPhase(ctx, one.ID, endPhases()...); err != nil {
 		return err
 	}
 	two, err := d.as(operator).Deploy(ctx, client.DeployRequest{Site: "base", Revision: next.Number, Message: next.Message})
 	if err != nil {
 		return err
 	}
-	if _, err := d.awaitPhase(ctx, two.ID, over()...); err != nil {
+	if _, err := d.awaitPhase(ctx, two.ID, endPhases()...); err != nil {
 		return err
 	}
 	return d.pin(ctx)
@@ -101,14 +101,14 @@ func (d *Demo) beginShop(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if _, err := d.awaitPhase(ctx, one.ID, over()...); err != nil {
+	if _, err := d.awaitPhase(ctx, one.ID, endPhases()...); err != nil {
 		return err
 	}
 	rolling, err := d.as(operator).Deploy(ctx, client.DeployRequest{Site: "shop", Revision: two.Number, Message: two.Message})
 	if err != nil {
 		return err
 	}
-	if _, err := d.awaitPhase(ctx, rolling.ID, append(over(), "rolling")...); err != nil {
+	if _, err := d.awaitPhase(ctx, rolling.ID, append(endPhases(), "rolling")...); err != nil {
 		return err
 	}
 	_, err = d.as(operator).Deploy(ctx, client.DeployRequest{Site: "shop", Revision: three.Number, Consent: "approve", Message: three.Message})
@@ -140,14 +140,14 @@ func (d *Demo) beginMetrics(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if _, err := d.awaitPhase(ctx, one.ID, over()...); err != nil {
+	if _, err := d.awaitPhase(ctx, one.ID, endPhases()...); err != nil {
 		return err
 	}
 	three, err := d.as(operator).Deploy(ctx, client.DeployRequest{Site: "metrics", Revision: next.Number, Message: next.Message})
 	if err != nil {
 		return err
 	}
-	if now, err := d.awaitPhase(ctx, three.ID, append(over(), "rolling", "paused")...); err != nil || now.Phase != "rolling" {
+	if now, err := d.awaitPhase(ctx, three.ID, append(endPhases(), "rolling", "paused")...); err != nil || now.Phase != "rolling" {
 		return err
 	}
 	_, err = d.as(operator).Steer(ctx, three.ID, "pause", "the graphs of the first machine look odd; back after lunch")

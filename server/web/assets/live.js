@@ -50,7 +50,7 @@ function setLost(lost) {
 
 function isMeant(message) {
   const { live = "", liveHost, liveSite } = main.dataset;
-  return live.split(" ").includes(message.type) && (!liveHost || liveHost === message.host) && (!liveSite || !message.site || liveSite === message.site);
+  return live.split(" ").includes(message.type) && (!liveHost || liveHost === message.id) && (!liveSite || !message.site || liveSite === message.site);
 }
 
 function hear(message) {

@@ -24,7 +24,7 @@ function open() {
     source.addEventListener(type, event => {
       let data;
       try { data = JSON.parse(event.data); } catch { return; } // of another version of the server
-      tell({ type, host: data.data?.name, id: data.data?.host, site: data.site });
+      tell({ type, id: data.data?.host, site: data.site });
     });
   }
 }
