@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/tenetcm/tenet/bench/readme"
 )
 
 // TestMain is one of the parts where it is started as such.
@@ -43,10 +45,10 @@ func TestMeasure(t *testing.T) {
 	}
 	text := table(f)
 	file := filepath.Join(t.TempDir(), "README.md")
-	if err := os.WriteFile(file, []byte("before\n"+tableBegin+"old\n"+tableEnd+"after\n"), 0o600); err != nil {
+	if err := os.WriteFile(file, []byte("before\n<!-- agents: begin -->\nold\n<!-- agents: end -->\nafter\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := writeTable(file, text); err != nil {
+	if err := readme.Write(file, "agents", text); err != nil {
 		t.Fatal(err)
 	}
 	written, err := os.ReadFile(file)

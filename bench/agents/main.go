@@ -12,6 +12,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/tenetcm/tenet/bench/readme"
 )
 
 // options are those of the command line.
@@ -73,7 +75,7 @@ func run(ctx context.Context, args []string) error {
 	}
 	text := table(figures)
 	if o.readme != "" {
-		if err := writeTable(o.readme, text); err != nil {
+		if err := readme.Write(o.readme, "agents", text); err != nil {
 			return err
 		}
 	}

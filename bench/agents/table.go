@@ -2,14 +2,7 @@ package main
 
 import (
 	"fmt"
-	"os"
 	"strings"
-)
-
-// The table stands between these lines of README.md.
-const (
-	tableBegin = "<!-- agents: begin -->\n"
-	tableEnd   = "<!-- agents: end -->\n"
 )
 
 // table gives the figures as Markdown, with what was wanted.
@@ -45,18 +38,4 @@ func table(f *figures) string {
 		row("lists of the API", fmt.Sprintf("p50 %.1f ms, p99 %.1f ms", 1000*f.ListP50, 1000*f.ListP99), limit(f.ListP99, 0.2, "p99 < 200 ms"))
 	}
 	return b.String()
-}
-
-// writeTable puts the table between its marks in a file.
-func writeTable(path, text string) error {
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return err
-	}
-	before, rest, begun := strings.Cut(string(data), tableBegin)
-	_, after, ended := strings.Cut(rest, tableEnd)
-	if !begun || !ended {
-		return fmt.Errorf("%s has no place for the table", path)
-	}
-	return os.WriteFile(path, []byte(before+tableBegin+"\n"+text+"\n"+tableEnd+after), 0o644)
 }

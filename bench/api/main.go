@@ -10,6 +10,8 @@ import (
 	"os"
 	"runtime/pprof"
 	"time"
+
+	"github.com/tenetcm/tenet/bench/readme"
 )
 
 func main() {
@@ -74,5 +76,5 @@ func run(ctx context.Context, o options) (err error) {
 	if o.readme == "" {
 		return nil
 	}
-	return writeTable(o.readme, text)
+	return readme.Write(o.readme, "api", text)
 }

@@ -125,23 +125,3 @@ func load() string {
 	first, _, _ := strings.Cut(string(text), " ")
 	return first
 }
-
-// The table stands between these lines of README.md.
-const (
-	tableBegin = "<!-- api: begin -->\n"
-	tableEnd   = "<!-- api: end -->\n"
-)
-
-// writeTable puts the table between its marks in a file.
-func writeTable(path, text string) error {
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return err
-	}
-	before, rest, begun := strings.Cut(string(data), tableBegin)
-	_, after, ended := strings.Cut(rest, tableEnd)
-	if !begun || !ended {
-		return fmt.Errorf("%s has no place for the table", path)
-	}
-	return os.WriteFile(path, []byte(before+tableBegin+"\n"+text+"\n"+tableEnd+after), 0o644)
-}

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/tenetcm/tenet/bench/readme"
 )
 
 func main() {
@@ -76,7 +78,7 @@ func (l *lab) run() (err error) {
 		fmt.Print(table(rows))
 		return nil
 	}
-	return writeTable(l.readme, rows)
+	return readme.Write(l.readme, "measured", table(rows))
 }
 
 // row is what was measured of a case.

@@ -3,17 +3,10 @@ package main
 import (
 	"bytes"
 	"fmt"
-	"os"
 	"os/exec"
 	"runtime"
 	"strings"
 	"time"
-)
-
-// The table stands between these lines of README.md.
-const (
-	tableBegin = "<!-- measured: begin -->\n"
-	tableEnd   = "<!-- measured: end -->\n"
 )
 
 // table gives the rows as Markdown.
@@ -74,18 +67,4 @@ func machine() string {
 	release, _, _ := bytes.Cut(bytes.TrimSpace(kernel), []byte("-"))
 	return fmt.Sprintf("Measured on %s with %d CPUs, Linux %s, %s, by `bench/run`.",
 		time.Now().UTC().Format(time.DateOnly), runtime.NumCPU(), release, runtime.Version())
-}
-
-// writeTable puts the table between its marks in a file.
-func writeTable(path string, rows []row) error {
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return err
-	}
-	before, rest, begun := strings.Cut(string(data), tableBegin)
-	_, after, ended := strings.Cut(rest, tableEnd)
-	if !begun || !ended {
-		return fmt.Errorf("%s has no place for the table", path)
-	}
-	return os.WriteFile(path, []byte(before+tableBegin+"\n"+table(rows)+"\n"+tableEnd+after), 0o644)
 }

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/tenetcm/tenet/bench/readme"
 )
 
 func TestMedian(t *testing.T) {
@@ -48,10 +50,10 @@ func TestTableSaysWhatIsNotMet(t *testing.T) {
 
 func TestTableReplacesOnlyItself(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "README.md")
-	if err := os.WriteFile(path, []byte("before\n"+tableBegin+"old\n"+tableEnd+"after\n"), 0o600); err != nil {
+	if err := os.WriteFile(path, []byte("before\n<!-- measured: begin -->\nold\n<!-- measured: end -->\nafter\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := writeTable(path, nil); err != nil {
+	if err := readme.Write(path, "measured", table(nil)); err != nil {
 		t.Fatal(err)
 	}
 	got, err := os.ReadFile(path)

@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/tenetcm/tenet/bench/readme"
 )
 
 // reader is somebody who asks for pages.
@@ -58,7 +60,8 @@ func askPages(ctx context.Context, program string, o options) error {
 	if len(run.Items) > 0 {
 		pages = append(pages, "/hosts/"+run.Items[0].Name+"/runs/"+run.Items[0].Run)
 	}
-	fmt.Printf("%-45s %10s %10s %10s %10s %8s\n", "page", "admin p50", "p95", "narrow p50", "p95", "KiB")
+	var table strings.Builder
+	table.WriteString("| page | all | p95 | a fifth | p95 | KiB |\n|---|--:|--:|--:|--:|--:|\n")
 	for _, page := range pages {
 		a, size, err := all.time(ctx, page, o.times)
 		if err != nil {
@@ -68,7 +71,11 @@ func askPages(ctx context.Context, program string, o options) error {
 		if err != nil {
 			return err
 		}
-		fmt.Printf("%-45s %7d ms %7d ms %7d ms %7d ms %8d\n", page, at(a, 50), at(a, 95), at(n, 50), at(n, 95), size>>10)
+		fmt.Fprintf(&table, "| `%s` | %d | %d | %d | %d | %d |\n", page, at(a, 50), at(a, 95), at(n, 50), at(n, 95), size>>10)
+	}
+	fmt.Print(table.String())
+	if o.readme != "" {
+		return readme.Write(o.readme, "pages", table.String())
 	}
 	return nil
 }

@@ -24,7 +24,7 @@ import (
 // options are those of the command line.
 type options struct {
 	hosts, runs, times int
-	dir                string
+	dir, readme        string
 	live               int
 }
 
@@ -34,6 +34,7 @@ func main() {
 	flag.IntVar(&o.runs, "runs", 1_000_000, "and so many runs")
 	flag.IntVar(&o.times, "times", 20, "each page is asked for so often")
 	flag.StringVar(&o.dir, "dir", "", "the directory of the server: it is filled once, and kept (default: one that is removed)")
+	flag.StringVar(&o.readme, "readme", "", "write the table into this file")
 	flag.IntVar(&o.live, "live", 0, "in place of that, see for so many seconds each what a page that is open costs the server of a demo, in Debian's chromium")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)

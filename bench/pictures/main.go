@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/chromedp/chromedp"
+
 	"github.com/tenetcm/tenet/server/web/webtest"
 )
 
