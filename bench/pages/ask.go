@@ -7,13 +7,12 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/tenetcm/tenet/bench/readme"
+	"github.com/tenetcm/tenet/server/web/webtest"
 )
 
 // reader is somebody who asks for pages.
@@ -25,23 +24,23 @@ type reader struct {
 }
 
 // askPages starts a server, and asks for each page as somebody who may read all, and as somebody who may read little.
-func askPages(ctx context.Context, program string, o options) error {
+func askPages(ctx context.Context, program, work string, o options) error {
+	password, err := webtest.PasswordOf(o.dir)
+	if err != nil {
+		return err
+	}
 	begin := time.Now()
-	s, err := start(ctx, program, nil, "--dir", o.dir)
+	s, err := webtest.Launch(program, work, password, "--dir", o.dir)
 	if err != nil {
 		return err
 	}
-	defer s.kill()
+	defer s.Kill()
 	fmt.Printf("it serves after %.1f s\n", time.Since(begin).Seconds())
-	password, err := os.ReadFile(filepath.Join(o.dir, "admin.txt"))
-	if err != nil {
+	all := &reader{name: "admin", client: &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}, url: s.URL}
+	if err := all.logIn(ctx, "admin", password); err != nil {
 		return err
 	}
-	all := &reader{name: "admin", client: &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}, url: s.url}
-	if err := all.logIn(ctx, "admin", strings.TrimSpace(string(password))); err != nil {
-		return err
-	}
-	little := &reader{name: "narrow", client: all.client, url: s.url}
+	little := &reader{name: "narrow", client: all.client, url: s.URL}
 	const secret = "a reader of the bench"
 	if err := all.do(ctx, http.MethodPost, "/v1/people", map[string]any{"name": "narrow", "password": secret, "grants": []map[string]string{{"verb": "read", "hosts": "role=db,!zone=z1", "site": "*"}}}, nil); err != nil && !strings.Contains(err.Error(), "exists") {
 		return err

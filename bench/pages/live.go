@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -17,21 +16,13 @@ import (
 // watchLive tells how much of a core a server takes with some pages open in a browser, and with none: of a demo, in which
 // something happens every few seconds.
 func watchLive(ctx context.Context, program, work string, seconds int) error {
-	s, err := start(ctx, program, []string{"TMPDIR=" + work}, "--demo", "20")
+	s, err := webtest.Launch(program, work, "", "--demo", "20")
 	if err != nil {
 		return err
 	}
-	defer s.kill()
+	defer s.Kill()
 	const warm = 45 * time.Second
 	time.Sleep(warm)
-	found, err := filepath.Glob(filepath.Join(work, "tenet-demo-*", "admin.txt"))
-	if err != nil || len(found) != 1 {
-		return fmt.Errorf("the demo has %d passwords (%w)", len(found), err)
-	}
-	password, err := os.ReadFile(found[0])
-	if err != nil {
-		return err
-	}
 	b, err := webtest.Start(ctx)
 	if err != nil {
 		return err
@@ -42,23 +33,23 @@ func watchLive(ctx context.Context, program, work string, seconds int) error {
 		return err
 	}
 	defer done()
-	if err := chromedp.Do(tab, webtest.LogIn(s.url, "admin", strings.TrimSpace(string(password)))); err != nil {
+	if err := chromedp.Do(tab, webtest.LogIn(s.URL, "admin", s.Password)); err != nil {
 		return err
 	}
 	for _, page := range []string{"", "/", "/hosts", "/runs", "/hosts/web1", ""} {
 		target, name := "about:blank", "none"
 		if page != "" {
-			target, name = s.url+page, page
+			target, name = s.URL+page, page
 		}
 		if err := chromedp.Do(tab, chromedp.Navigate(target), chromedp.Sleep(3*time.Second)); err != nil {
 			return err
 		}
-		before, err := s.used()
+		before, err := used(s.PID())
 		if err != nil {
 			return err
 		}
 		time.Sleep(time.Duration(seconds) * time.Second)
-		after, err := s.used()
+		after, err := used(s.PID())
 		if err != nil {
 			return err
 		}
@@ -67,9 +58,9 @@ func watchLive(ctx context.Context, program, work string, seconds int) error {
 	return nil
 }
 
-// used is how much time of processors the server has taken, by proc_pid_stat(5).
-func (s *server) used() (time.Duration, error) {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", s.command.Process.Pid))
+// used is how much time of processors a process has taken, by proc_pid_stat(5).
+func used(pid int) (time.Duration, error) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
 		return 0, err
 	}

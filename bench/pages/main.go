@@ -64,13 +64,10 @@ func measure(ctx context.Context, o options) error {
 	}
 	if _, err := os.Stat(o.dir); os.IsNotExist(err) {
 		begin := time.Now()
-		if err := makeDemo(ctx, program, work, o.dir); err != nil {
-			return err
-		}
-		if err := webtest.Fill(o.dir, o.hosts, o.runs); err != nil {
+		if err := webtest.MakeFilled(program, work, o.dir, o.hosts, o.runs); err != nil {
 			return err
 		}
 		fmt.Printf("%d hosts and %d runs were written in %.0f s\n", o.hosts, o.runs, time.Since(begin).Seconds())
 	}
-	return askPages(ctx, program, o)
+	return askPages(ctx, program, work, o)
 }

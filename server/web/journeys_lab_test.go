@@ -91,7 +91,7 @@ func TestLostConnection(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer close()
-	do(t, other, chromedp.Navigate(s.URL+"/enrolment/tokens/new"), chromedp.SendKeys(`input[name=note]`, "for the east"), chromedp.Click(`main button[type=submit]`), chromedp.WaitReady(`.warning`))
+	do(t, other, chromedp.Navigate(s.URL+"/enrolment/tokens/new"), chromedp.SendKeys(`input[name=note]`, "for the east"), webtest.Follow(`main button[type=submit]`), chromedp.WaitReady(`.warning`))
 	const patience = 15 * time.Second // less than that after which a page is renewed without an event
 	for end := time.Now().Add(patience); !strings.Contains(text(t, tab, "#main"), "for the east"); time.Sleep(200 * time.Millisecond) {
 		if time.Now().After(end) {
@@ -137,12 +137,12 @@ func TestWithoutScript(t *testing.T) {
 		_, err := chromedp.Call(ctx, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true})
 		return err
 	}), webtest.LogIn(s.URL, "admin", s.Password), chromedp.Navigate(s.URL+"/hosts"), chromedp.WaitReady("[data-row]"),
-		chromedp.SendKeys(`input[name=words]`, "web1"), chromedp.Click(`noscript button`), chromedp.WaitReady("[data-row]"))
+		chromedp.SendKeys(`input[name=words]`, "web1"), webtest.Follow(`noscript button`), chromedp.WaitReady("[data-row]"))
 	if rows := text(t, tab, "#results"); !strings.Contains(rows, "web1") || strings.Contains(rows, "web2") {
 		t.Errorf("the words filter nothing:\n%s", rows)
 	}
-	do(t, tab, chromedp.Navigate(s.URL+"/enrolment"), chromedp.Click(`a[href="/enrolment/tokens/new"]`), chromedp.SendKeys(`input[name=note]`, "by hand"), chromedp.Click(`main button[type=submit]`), chromedp.WaitReady(`.warning`))
-	do(t, tab, chromedp.Click(`a[href="/enrolment"].button`), chromedp.WaitReady("h1"))
+	do(t, tab, chromedp.Navigate(s.URL+"/enrolment"), webtest.Follow(`a[href="/enrolment/tokens/new"]`), chromedp.SendKeys(`input[name=note]`, "by hand"), webtest.Follow(`main button[type=submit]`), chromedp.WaitReady(`.warning`))
+	do(t, tab, webtest.Follow(`a[href="/enrolment"].button`), chromedp.WaitReady("h1"))
 	if page := text(t, tab, "#main"); !strings.Contains(page, "by hand") {
 		t.Errorf("the token is not there:\n%s", page)
 	}

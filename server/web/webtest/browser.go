@@ -95,7 +95,16 @@ func LogIn(url, name, password string) Step {
 		chromedp.Navigate(url+"/login"),
 		chromedp.SendKeys(`input[name=name]`, name),
 		chromedp.SendKeys(`input[name=password]`, password),
-		chromedp.Click(`main button[type=submit]`),
+		Follow(`main button[type=submit]`),
 		chromedp.WaitReady(`nav`),
 	)
+}
+
+// Follow presses a link or a button, and waits until the page to which it leads is there: what is looked for before may
+// be found in the page that goes.
+func Follow(selector string) Step {
+	return chromedp.Func(func(ctx context.Context, _ *chromedp.Target) error {
+		_, err := chromedp.RunResponse(ctx, chromedp.Click(selector))
+		return err
+	})
 }

@@ -36,45 +36,71 @@ func Build(t testing.TB) string {
 	return program
 }
 
-// Run runs a server by a program, with further arguments, on ports of its own.
+// Launch starts a server by a program, with further arguments, on ports of its own. What it makes beside its folder goes to a folder for
+// that. Without a password, the one that it prints for its first person is read.
+func Launch(program, temp, password string, args ...string) (*Server, error) {
+	argv := []string{program, "server", "--name", "localhost"}
+	for _, flag := range []string{"--listen", "--agents"} {
+		at, err := freeAddress()
+		if err != nil {
+			return nil, err
+		}
+		argv = append(argv, flag, at)
+	}
+	s := &Server{Temp: temp, Password: password, argv: append(argv, args...)}
+	return s, s.launch()
+}
+
+// Run is Launch for a test, at whose end the server ends, too.
 func Run(t testing.TB, program string, args ...string) *Server {
 	t.Helper()
-	s := &Server{argv: append([]string{program, "server", "--listen", free(t), "--agents", free(t), "--name", "localhost"}, args...)}
-	s.Start(t)
+	return run(t, program, "", args...)
+}
+
+func run(t testing.TB, program, password string, args ...string) *Server {
+	t.Helper()
+	s, err := Launch(program, t.TempDir(), password, args...)
+	if err != nil {
+		t.Fatal(err)
+	}
 	t.Cleanup(s.Kill)
 	return s
 }
 
-// free finds an address at which nobody listens.
-func free(t testing.TB) string {
-	t.Helper()
+// freeAddress finds an address at which nobody listens.
+func freeAddress() (string, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
-		t.Fatal(err)
+		return "", err
 	}
-	defer l.Close()
-	return l.Addr().String()
+	return l.Addr().String(), l.Close()
 }
 
-// Start starts it, again where it has ended, and waits until it serves.
+// Start starts it again, where it has ended.
 func (s *Server) Start(t testing.TB) {
 	t.Helper()
+	if err := s.launch(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// PID is that of its process.
+func (s *Server) PID() int { return s.command.Process.Pid }
+
+// launch starts it, and waits until it serves.
+func (s *Server) launch() error {
 	s.command = exec.Command(s.argv[0], s.argv[1:]...)
-	s.Temp = t.TempDir()
 	s.command.Env = append(os.Environ(), "TMPDIR="+s.Temp)
-	s.command.Stderr = io.Discard
 	out, err := s.command.StdoutPipe()
 	if err == nil {
 		err = s.command.Start()
 	}
 	if err != nil {
-		t.Fatal(err)
+		return err
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	if err := s.read(ctx, out); err != nil {
-		t.Fatal(err)
-	}
+	return s.read(ctx, out)
 }
 
 // read reads what the server says when it begins to serve: where it is, and the first password.
@@ -126,23 +152,38 @@ func (s *Server) Kill() {
 // RunFilled runs a server with so many hosts and runs in its store.
 func RunFilled(t testing.TB, program string, hosts, runs int) *Server {
 	t.Helper()
-	const warm = 15 * time.Second // until hosts of the demo have something to show
-	demo := Run(t, program, "--demo", "8")
-	time.Sleep(warm)
-	demo.Kill() // so that it does not remove what it has made
-	found, err := filepath.Glob(filepath.Join(demo.Temp, "tenet-demo-*"))
-	if err != nil || len(found) != 1 {
-		t.Fatalf("the demo has left %q (%v)", found, err)
-	}
-	if err := Fill(found[0], hosts, runs); err != nil {
+	dir := filepath.Join(t.TempDir(), "server")
+	if err := MakeFilled(program, t.TempDir(), dir, hosts, runs); err != nil {
 		t.Fatal(err)
 	}
-	password, err := os.ReadFile(filepath.Join(found[0], "admin.txt"))
+	password, err := PasswordOf(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &Server{argv: []string{program, "server", "--listen", free(t), "--agents", free(t), "--name", "localhost", "--dir", found[0]}, Password: strings.TrimSpace(string(password))}
-	s.Start(t)
-	t.Cleanup(s.Kill)
-	return s
+	return run(t, program, password, "--dir", dir)
+}
+
+// MakeFilled makes the folder of a server with so many hosts and runs, from what a demo has made that was ended in the midst.
+func MakeFilled(program, temp, dir string, hosts, runs int) error {
+	const warm = 25 * time.Second // until hosts of the demo have something to show
+	demo, err := Launch(program, temp, "", "--demo", "20")
+	if err != nil {
+		return err
+	}
+	time.Sleep(warm)
+	demo.Kill() // so that it does not remove what it has made
+	found, err := filepath.Glob(filepath.Join(temp, "tenet-demo-*"))
+	if err != nil || len(found) != 1 {
+		return fmt.Errorf("the demo has left %d folders (%w)", len(found), err)
+	}
+	if err := Fill(found[0], hosts, runs); err != nil {
+		return err
+	}
+	return os.Rename(found[0], dir)
+}
+
+// PasswordOf is that of the first person of a server, in its folder.
+func PasswordOf(dir string) (string, error) {
+	text, err := os.ReadFile(filepath.Join(dir, "admin.txt"))
+	return strings.TrimSpace(string(text)), err
 }
