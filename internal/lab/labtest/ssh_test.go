@@ -223,7 +223,7 @@ func (f *fleet) on(host *lab.Host, script string) string {
 // logins counts the connections that a host has let in so far.
 func (f *fleet) logins(host *lab.Host) int {
 	f.Helper()
-	n, err := strconv.Atoi(f.on(host, "journalctl --sync; journalctl -u ssh -o cat --no-pager | grep -c 'Accepted publickey' || true"))
+	n, err := strconv.Atoi(f.on(host, "journalctl --sync; journalctl -t sshd -t sshd-session -o cat --no-pager | grep -c 'Accepted publickey' || true"))
 	if err != nil {
 		f.Fatal(err)
 	}
