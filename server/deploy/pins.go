@@ -132,6 +132,10 @@ func (s *Service) chooseTargets(ctx context.Context, by *access.Caller, site, ho
 	if err != nil {
 		return nil, err
 	}
+	concerns, err := by.Choose(access.Deploy, selector, site)
+	if err != nil {
+		return nil, err
+	}
 	named := slices.DeleteFunc(slices.Clone(enrolled), func(e Enrolled) bool { return !selector.Matches(e.target()) })
 	err = s.Store.Read(ctx, func(r store.Reader) error {
 		out = nil
@@ -143,8 +147,12 @@ func (s *Service) chooseTargets(ctx context.Context, by *access.Caller, site, ho
 			if targets[e.ID] == nil {
 				continue
 			}
-			if err := by.Demand(access.Deploy, e.target(), site); err != nil {
+			is, err := concerns(e.target())
+			if err != nil {
 				return err
+			}
+			if !is {
+				continue
 			}
 			p := &pinned{Enrolled: e, target: targets[e.ID]}
 			if p.revision, err = to(r, targets[e.ID]); err != nil {

@@ -81,6 +81,10 @@ func (s *Service) Signing(ctx context.Context, by *access.Caller, name string, n
 	if err != nil {
 		return nil, err
 	}
+	concerns, err := by.Choose(access.Deploy, selector, name)
+	if err != nil {
+		return nil, err
+	}
 	enrolled, err := s.Options.Hosts.List(ctx)
 	if err != nil {
 		return nil, err
@@ -98,18 +102,20 @@ func (s *Service) Signing(ctx context.Context, by *access.Caller, name string, n
 		out.Revision, out.Hosts = rev.Number, []SigningHost{}
 		for i := range enrolled {
 			e := &enrolled[i]
+			if e.Locked != "" {
+				continue
+			}
 			h := SigningHost{ID: e.ID, Name: e.Name, Keys: e.Keys, Declared: rev.declares(e.Name)}
 			if t := targets[e.ID]; t != nil {
 				h.Target = t.Identity
 			}
-			h.Chosen = (h.Declared || !h.Target.IsZero() && !targets[e.ID].Absent) && selector.Matches(e.target())
-			if e.Locked != "" || !h.Chosen && !(h.Declared && by.May(access.Read, e.target(), name)) {
-				continue
-			}
-			if h.Chosen {
-				if err := by.Demand(access.Deploy, e.target(), name); err != nil {
+			if h.Declared || !h.Target.IsZero() && !targets[e.ID].Absent {
+				if h.Chosen, err = concerns(e.target()); err != nil {
 					return err
 				}
+			}
+			if !h.Chosen && !(h.Declared && by.May(access.Read, e.target(), name)) {
+				continue
 			}
 			if h.Position, err = signs.Next(r, e.ID, name); err != nil {
 				return err
