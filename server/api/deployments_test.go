@@ -131,7 +131,7 @@ func TestDeployments(t *testing.T) {
 	expect(w.ask("GET", "/v1/sites", w.carol, ""), http.StatusOK, `"name":"shop"`)
 	expect(w.ask("GET", "/v1/sites/shop/revisions", w.carol, ""), http.StatusOK, `"message":"first"`)
 	expect(w.ask("GET", "/v1/sites/none/revisions", w.carol, ""), http.StatusNotFound)
-	expect(w.ask("POST", "/v1/deployments", w.carol, `{"site":"shop"}`), http.StatusForbidden)
+	expect(w.ask("POST", "/v1/deployments", w.carol, `{"site":"shop","hosts":"db1"}`), http.StatusBadRequest, "names no host")
 	expect(w.ask("POST", "/v1/deployments", w.carol, `{"site":"shop","hosts":"web*"}`), http.StatusCreated, `"id":1`, `"phase":"planned"`)
 	w.rounds()
 	expect(w.ask("GET", "/v1/deployments/1", w.carol, ""), http.StatusOK, `"phase":"done"`, `"state":"ready"`)

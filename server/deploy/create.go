@@ -51,9 +51,8 @@ func (s *Service) Create(ctx context.Context, by *access.Caller, q Request) (*De
 	if s.IsFull != nil && s.IsFull() {
 		return nil, &diag.HintError{Code: ErrFull, Message: "the server's disk is nearly full: no deployment begins", Hint: "make room there"}
 	}
-	concerns, err := by.Choose(access.Deploy, selector, q.Site)
-	if err != nil {
-		return nil, err
+	if !by.MaySite(access.Deploy, q.Site) {
+		return nil, by.Demand(access.Deploy, access.Target{}, q.Site)
 	}
 	enrolled, err := s.Options.Hosts.List(ctx)
 	if err != nil {
@@ -61,7 +60,7 @@ func (s *Service) Create(ctx context.Context, by *access.Caller, q Request) (*De
 	}
 	var d *Deployment
 	err = s.Store.Write(ctx, func(tx store.Tx) error {
-		d, err = s.create(tx, by, q, concerns, enrolled)
+		d, err = s.create(tx, by, q, selector, enrolled)
 		return err
 	})
 	if err != nil {
@@ -72,7 +71,7 @@ func (s *Service) Create(ctx context.Context, by *access.Caller, q Request) (*De
 	return d, nil
 }
 
-func (s *Service) create(tx store.Tx, by *access.Caller, q Request, concerns access.Choice, enrolled []Enrolled) (*Deployment, error) {
+func (s *Service) create(tx store.Tx, by *access.Caller, q Request, selector access.Selector, enrolled []Enrolled) (*Deployment, error) {
 	r, err := revision(tx, q.Site, q.Revision)
 	switch {
 	case err != nil:
@@ -82,7 +81,7 @@ func (s *Service) create(tx store.Tx, by *access.Caller, q Request, concerns acc
 	}
 	d := &Deployment{Site: r.Site, Revision: r.Tree, Number: r.Number, By: by.Name, At: s.now(), Message: q.Message, Selector: q.Hosts,
 		Consent: q.Consent, Empty: q.Empty, Deadline: q.Deadline, Signed: q.Signed, Phase: Planned}
-	if d.Hosts, err = choose(tx, r, concerns, enrolled); err != nil {
+	if d.Hosts, err = choose(tx, by, r, selector, enrolled); err != nil {
 		return nil, err
 	}
 	if len(d.Hosts) == 0 {
@@ -125,7 +124,7 @@ func (s *Service) create(tx store.Tx, by *access.Caller, q Request, concerns acc
 
 // choose gives the hosts of a deployment: those that the revision declares, in its order, then those that have something of the
 // site and are not declared any more. One that was revoked keeps its name, which another host may have by now: then it is left out.
-func choose(tx store.Tx, r *Revision, concerns access.Choice, enrolled []Enrolled) (out []*Host, err error) {
+func choose(tx store.Tx, by *access.Caller, r *Revision, selector access.Selector, enrolled []Enrolled) (out []*Host, err error) {
 	targets, err := all[targetRow](tx, targetsTable, r.Site, "")
 	if err != nil {
 		return nil, err
@@ -152,7 +151,7 @@ func choose(tx store.Tx, r *Revision, concerns access.Choice, enrolled []Enrolle
 	}
 	slices.SortFunc(gone, func(a, b *Enrolled) int { return strings.Compare(a.Name, b.Name) })
 	for _, e := range append(chosen, gone...) {
-		is, err := concerns(e.target())
+		is, err := by.Choose(access.Deploy, selector, e.target(), r.Site)
 		if err != nil {
 			return nil, err
 		}

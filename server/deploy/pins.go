@@ -132,9 +132,8 @@ func (s *Service) chooseTargets(ctx context.Context, by *access.Caller, site, ho
 	if err != nil {
 		return nil, err
 	}
-	concerns, err := by.Choose(access.Deploy, selector, site)
-	if err != nil {
-		return nil, err
+	if !by.MaySite(access.Deploy, site) {
+		return nil, by.Demand(access.Deploy, access.Target{}, site)
 	}
 	named := slices.DeleteFunc(slices.Clone(enrolled), func(e Enrolled) bool { return !selector.Matches(e.target()) })
 	err = s.Store.Read(ctx, func(r store.Reader) error {
@@ -147,7 +146,7 @@ func (s *Service) chooseTargets(ctx context.Context, by *access.Caller, site, ho
 			if targets[e.ID] == nil {
 				continue
 			}
-			is, err := concerns(e.target())
+			is, err := by.Choose(access.Deploy, selector, e.target(), site)
 			if err != nil {
 				return err
 			}

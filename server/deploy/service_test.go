@@ -260,8 +260,14 @@ func TestGrants(t *testing.T) {
 	carl := &access.Caller{Name: "carl", Grants: []access.Grant{{Verb: access.Deploy, Hosts: selector, Site: "shop"}, {Verb: access.Read, Hosts: selector, Site: "shop"}}}
 	_, err = p.Upload(t.Context(), carl, "shop", archive(t, shop("one", "web1", "db1")), "")
 	p.must(err)
-	if _, err := p.Create(t.Context(), carl, Request{Site: "shop"}); diag.CodeOf(err) != access.CodeForbidden {
-		t.Errorf("all hosts: %v", err)
+	if d, err := p.Create(t.Context(), carl, Request{Site: "shop"}); err != nil || len(d.Hosts) != 1 || d.Hosts[0].Name != "web1" {
+		t.Errorf("all hosts are those that carl may see: %+v, %v", d, err)
+	}
+	all := selector
+	p.must(all.UnmarshalText([]byte("*")))
+	reader := &access.Caller{Name: "rita", Grants: append(slices.Clone(carl.Grants), access.Grant{Verb: access.Read, Hosts: all, Site: "shop"})}
+	if _, err := p.Create(t.Context(), reader, Request{Site: "shop"}); diag.CodeOf(err) != access.CodeForbidden || !strings.Contains(err.Error(), "db1") {
+		t.Errorf("who sees more than they may deploy to: %v", err)
 	}
 	// Nothing tells whether there is a host that carl may not see.
 	answers := func(hosts string) (out []string) {
@@ -287,17 +293,17 @@ func TestGrants(t *testing.T) {
 	}
 	_, err = p.Create(t.Context(), carl, Request{Site: "shop", Hosts: "web*"})
 	p.must(err)
-	all, err := p.Create(t.Context(), p.ann, Request{Site: "shop"})
+	whole, err := p.Create(t.Context(), p.ann, Request{Site: "shop"})
 	p.must(err)
-	d, err := p.Deployment(t.Context(), carl, all.ID)
+	d, err := p.Deployment(t.Context(), carl, whole.ID)
 	p.must(err)
 	if len(d.Hosts) != 1 || d.Hosts[0].Name != "web1" || d.Batches != nil {
 		t.Errorf("carl sees %+v", d.Hosts)
 	}
-	if _, err := p.Abort(t.Context(), carl, all.ID, ""); diag.CodeOf(err) != access.CodeForbidden {
+	if _, err := p.Abort(t.Context(), carl, whole.ID, ""); diag.CodeOf(err) != access.CodeForbidden {
 		t.Errorf("carl aborts: %v", err)
 	}
-	if _, err := p.Deployment(t.Context(), &access.Caller{Name: "eve"}, all.ID); diag.CodeOf(err) != ErrNotFound {
+	if _, err := p.Deployment(t.Context(), &access.Caller{Name: "eve"}, whole.ID); diag.CodeOf(err) != ErrNotFound {
 		t.Errorf("eve sees it: %v", err)
 	}
 }

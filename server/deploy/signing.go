@@ -81,10 +81,6 @@ func (s *Service) Signing(ctx context.Context, by *access.Caller, name string, n
 	if err != nil {
 		return nil, err
 	}
-	concerns, err := by.Choose(access.Deploy, selector, name)
-	if err != nil {
-		return nil, err
-	}
 	enrolled, err := s.Options.Hosts.List(ctx)
 	if err != nil {
 		return nil, err
@@ -110,7 +106,7 @@ func (s *Service) Signing(ctx context.Context, by *access.Caller, name string, n
 				h.Target = t.Identity
 			}
 			if h.Declared || !h.Target.IsZero() && !targets[e.ID].Absent {
-				if h.Chosen, err = concerns(e.target()); err != nil {
+				if h.Chosen, err = by.Choose(access.Deploy, selector, e.target(), name); err != nil {
 					return err
 				}
 			}
