@@ -72,18 +72,12 @@ func findFile(flag string, path *string) error {
 	return nil
 }
 
-// parseDowntimes reads FROM/TO, each in the form of RFC 3339, and a reason after a space, which may be left out.
+// parseDowntimes reads those of the command line.
 func parseDowntimes(texts []string) (list []source.Downtime, err error) {
 	for _, text := range texts {
-		instants, reason, _ := strings.Cut(text, " ")
-		from, to, _ := strings.Cut(instants, "/")
-		d := source.Downtime{Reason: strings.TrimSpace(reason)}
-		d.From, err = time.Parse(time.RFC3339, from)
-		if err == nil {
-			d.To, err = time.Parse(time.RFC3339, to)
-		}
-		if err != nil || !d.From.Before(d.To) {
-			return nil, usage("write --downtime \"2030-01-31T22:00:00Z/2030-02-01T04:00:00Z maintenance\"", "--downtime %q is no time from one instant to a later one", text)
+		d, err := source.ParseDowntime(text)
+		if err != nil {
+			return nil, usage("", "--downtime %w", err)
 		}
 		list = append(list, d)
 	}

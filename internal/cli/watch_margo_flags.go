@@ -1,10 +1,10 @@
 package cli
 
 import (
-	"fmt"
 	"strings"
 
 	langsite "github.com/tenetcm/tenet/lang/site"
+	"github.com/tenetcm/tenet/runtime/source"
 )
 
 // margoFlags are for a device of a fleet manager of Margo.
@@ -22,19 +22,7 @@ type hours struct{ langsite.Window }
 
 // UnmarshalText reads hours.
 func (h *hours) UnmarshalText(text []byte) (err error) {
-	words := strings.Fields(string(text))
-	var days []string
-	if len(words) > 1 && !strings.Contains(words[0], ":") {
-		days, words = strings.Split(words[0], ","), words[1:]
-	}
-	zone := ""
-	if len(words) == 2 {
-		zone, words = words[1], words[:1]
-	}
-	if len(words) != 1 {
-		return fmt.Errorf("%.60q are no hours: write them as in \"mon,tue 22:00-04:00 Europe/Berlin\"", text)
-	}
-	h.Window, err = langsite.ParseWindow(days, words[0], zone)
+	h.Window, err = source.ParseWindow(string(text))
 	return err
 }
 

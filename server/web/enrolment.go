@@ -102,11 +102,7 @@ func parseNumber(name, text string, limit int64) (int64, error) {
 // parseLabels reads NAME=VALUE from each line.
 func parseLabels(text string) (map[string]string, error) {
 	labels := map[string]string{}
-	for line := range strings.Lines(text) {
-		line = strings.TrimSpace(line)
-		if line == "" {
-			continue
-		}
+	for _, line := range filledLines(text) {
 		name, value, ok := strings.Cut(line, "=")
 		if !ok || strings.TrimSpace(name) == "" {
 			return nil, invalid("labels", "NAME=VALUE in each line")
@@ -118,7 +114,22 @@ func parseLabels(text string) (map[string]string, error) {
 
 // invalid is what a field of a form should have been.
 func invalid(name, wanted string) error {
-	return &api.Problem{Status: http.StatusUnprocessableEntity, Title: "Not done", Detail: "What was filled in is not right.", Errors: []api.Flaw{{Location: name, Message: "write " + wanted}}}
+	return flawed(name, "write "+wanted)
+}
+
+// flawed is what is wrong with a field of a form.
+func flawed(name, message string) error {
+	return &api.Problem{Status: http.StatusUnprocessableEntity, Title: "Not done", Detail: "What was filled in is not right.", Errors: []api.Flaw{{Location: name, Message: message}}}
+}
+
+// filledLines are the lines of a field that are not empty.
+func filledLines(text string) (list []string) {
+	for line := range strings.Lines(text) {
+		if line = strings.TrimSpace(line); line != "" {
+			list = append(list, line)
+		}
+	}
+	return list
 }
 
 func (p *Pages) revokeToken(v *view) (*act, error) {

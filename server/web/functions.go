@@ -30,6 +30,7 @@ func (p *Pages) functions() template.FuncMap {
 		"link":      link,
 		"route":     route,
 		"short":     short,
+		"timed":     timesWithin(p.o.Clock),
 		"took":      func(r api.Run) string { return took(r, p.o.Clock()) },
 		"partsOf":   partsOfCounts,
 		"outcomes":  outcomes,

@@ -56,12 +56,7 @@ func (v *view) putRole(r access.Role) (*act, error) {
 		if err != nil {
 			return "", err
 		}
-		groups := []string{}
-		for line := range strings.Lines(form.Get("groups")) {
-			if line = strings.TrimSpace(line); line != "" {
-				groups = append(groups, line)
-			}
-		}
+		groups := append([]string{}, filledLines(form.Get("groups"))...)
 		name := r.Name
 		if name == "" {
 			name = form.Get("name")

@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/tenetcm/tenet/runtime/source"
 	"github.com/tenetcm/tenet/server/api"
 )
 
@@ -98,6 +99,8 @@ func (p *Pages) addSource(v *view) (*act, error) {
 			{Name: "hosts", Label: "Hosts", Kind: "text", Hint: "A selector such as web*; none: all of the site."},
 			{Name: "consent", Label: "Before each deployment begins", Kind: "choice", Options: []option{{"", "nothing more is needed"}, {"start", "somebody looks at the plan, and has it start"}, {"approve", "another person approves the plan"}}},
 			{Name: "minutes", Label: "Minutes between two looks", Kind: "text", Value: "5"},
+			{Name: "windows", Label: "When it is looked at", Kind: "area", Hint: "Hours such as 22:00-04:00 or sat,sun 00:00-24:00 Europe/Berlin, one window a line; none: always."},
+			{Name: "downtimes", Label: "When it is not looked at, and nothing counts as failed", Kind: "area", Hint: "FROM/TO and a reason, such as 2030-01-31T22:00:00Z/2030-02-01T04:00:00Z maintenance, one a line."},
 			{Name: "signers", Label: "Allowed signers", Kind: "area", Hint: "The lines of a file as ssh-keygen takes it. With them, only what one of these has signed is taken."},
 			{Name: "hints", Label: "Take hints from a forge (a webhook)", Kind: "check", Hint: "Their secret is shown to you once."},
 			reason(),
@@ -114,6 +117,9 @@ func (p *Pages) addSource(v *view) (*act, error) {
 		body := map[string]any{"site": strings.TrimSpace(form.Get("site")), "address": strings.TrimSpace(form.Get("address")), "signers": form.Get("signers"),
 			"hosts": strings.TrimSpace(form.Get("hosts")), "poll": minutes * 60, "hints": form.Get("hints") != "", "reason": form.Get("reason")}
 		addConsent(body, form)
+		if err := addTimes(body, form); err != nil {
+			return "", err
+		}
 		err = v.send(http.MethodPut, route("v1", "sources", name), body, &made)
 		if made.Secret != "" {
 			a.Once = &once{Title: "The secret of hints for " + name, Secret: made.Secret, Hint: "The forge signs each hint by it, as X-Hub-Signature-256, and sends it to https://" + v.r.Host + route("v1", "sources", name, "hint") + "."}
@@ -121,6 +127,34 @@ func (p *Pages) addSource(v *view) (*act, error) {
 		return "The server follows " + name + ".", err
 	}
 	return a, nil
+}
+
+// addTimes adds windows and downtimes, of which each line is one.
+func addTimes(body map[string]any, form url.Values) error {
+	var windows []api.SourceWindow
+	var downtimes []api.SourceDowntime
+	for _, line := range filledLines(form.Get("windows")) {
+		w, err := source.ParseWindow(line)
+		if err != nil {
+			return flawed("windows", err.Error())
+		}
+		days, hours, zone := w.Texts()
+		windows = append(windows, api.SourceWindow{Days: days, Hours: hours, Timezone: zone})
+	}
+	for _, line := range filledLines(form.Get("downtimes")) {
+		d, err := source.ParseDowntime(line)
+		if err != nil {
+			return flawed("downtimes", err.Error())
+		}
+		downtimes = append(downtimes, api.SourceDowntime(d))
+	}
+	if len(windows) > 0 {
+		body["windows"] = windows
+	}
+	if len(downtimes) > 0 {
+		body["downtimes"] = downtimes
+	}
+	return nil
 }
 
 func (p *Pages) lookAtSource(v *view) (*act, error) {
