@@ -85,6 +85,8 @@ var refusals = map[string]struct {
 	"key of a stranger":  {func(u *signedUpload) { u.key, _ = trust.GenerateKey(); u.sign(1, func(*trust.Assignment) {}) }, deploy.ErrSignature, "no key that may assign has signed it"},
 	"no assignment":      {func(u *signedUpload) { u.hosts[1].Assignment = nil }, deploy.ErrInvalid, "has no assignment"},
 	"host nobody knows":  {func(u *signedUpload) { u.hosts[0].Host = trust.ID(strings.Repeat("b", 51) + "a") }, deploy.ErrInvalid, "not enrolled"},
+	"components twice":   {func(u *signedUpload) { u.hosts[0].Components = []string{"web", "web"} }, deploy.ErrInvalid, "not each named once"},
+	"no name of a run":   {func(u *signedUpload) { u.hosts[0].Run = strings.Repeat("x", 201) }, deploy.ErrInvalid, "more than 200 bytes"},
 	"no hosts":           {func(u *signedUpload) { u.hosts = nil }, deploy.ErrInvalid, "it is for 0 hosts"},
 	"content altered":    {func(u *signedUpload) { d := u.contents[u.content()]; d[len(d)-1] ^= 1 }, deploy.ErrInvalid, "is another content"},
 	"content cut":        {func(u *signedUpload) { n := u.content(); u.contents[n] = u.contents[n][1:] }, deploy.ErrInvalid, "no assignment names"},

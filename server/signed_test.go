@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -225,6 +226,9 @@ func TestDeploySigned(t *testing.T) {
 		if motd, key := p.read(name, "/etc/motd"), p.read(name, "/etc/key"); motd != "one" || key != plaintext {
 			t.Errorf("%s has %q and %q", name, motd, key)
 		}
+	}
+	if o, err := p.Deployments.Outcome(t.Context(), d.ID); err != nil || len(o.Hosts) != 2 || !slices.Equal(o.Hosts[0].Components, []string{""}) {
+		t.Errorf("what became of it is told as %+v, %v", o, err)
 	}
 	// The same again is nothing new.
 	was := p.position("web1")

@@ -131,7 +131,7 @@ type Prepared struct {
 	Error     string          `json:"error,omitempty"` // the site is wrong for it: then the rest is empty
 	Recipient string          `json:"recipient,omitempty"`
 	// Run is the revision of the host's StateRun, Components are those of it at top level, and Prunes tells whether what it does not have is removed. Of what was signed
-	// elsewhere none of it is known.
+	// elsewhere they are what the one who has signed says, if that was told at all.
 	Run        string          `json:"run,omitempty"`
 	Components []string        `json:"components,omitzero"`
 	Prunes     bool            `json:"prunes,omitempty"`

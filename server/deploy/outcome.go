@@ -2,6 +2,8 @@ package deploy
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
 	"slices"
 
 	"github.com/tenetcm/tenet/runtime/rollout"
@@ -84,4 +86,30 @@ func (s *Service) Outcome(ctx context.Context, id int64) (*Outcome, error) {
 // urgency orders hosts by how much there is to tell of them.
 func urgency(h *Host) int {
 	return slices.Index([]rollout.State{rollout.Failed, rollout.Begun, rollout.Out, rollout.Pending, rollout.Ready}, h.State)
+}
+
+// SignedOf gives the newest deployment of a site, if it brings this revision as it was signed elsewhere; 0: it does not. A former one of the revision says nothing of what is wanted now.
+func (s *Service) SignedOf(ctx context.Context, site string, number int64) (id int64, err error) {
+	err = s.Store.Read(ctx, func(r store.Reader) error {
+		id = 0
+		rev, err := revision(r, site, number)
+		if err != nil || rev == nil {
+			return err
+		}
+		var newest int64
+		var body []byte
+		found, err := store.One(r, `SELECT id, body FROM deploy_deployments WHERE site = $1 ORDER BY id DESC LIMIT 1`, []any{site}, &newest, &body)
+		if err != nil || !found {
+			return err
+		}
+		d := &Deployment{}
+		if err := json.Unmarshal(body, d); err != nil {
+			return fmt.Errorf("deployment %d is damaged: %w", newest, err)
+		}
+		if d.Signed && d.Revision == rev.Tree {
+			id = newest
+		}
+		return nil
+	})
+	return id, err
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/tenetcm/tenet/runtime/trust"
 	"github.com/tenetcm/tenet/server/access"
 	"github.com/tenetcm/tenet/server/contents"
+	"github.com/tenetcm/tenet/server/evaluate"
 	"github.com/tenetcm/tenet/server/store"
 )
 
@@ -58,6 +59,8 @@ type SignedHost struct {
 	Assignment *trust.Signed `json:"assignment"`
 	Empty      bool          `json:"empty,omitempty" doc:"Nothing is wanted of the host."`
 	Read       []Value       `json:"read,omitempty" doc:"What the evaluation has read: where that changes, it has to be signed anew."`
+	// Only the host can read what is wanted of it: this is what the one who has signed says of that. Nothing is decided by it.
+	evaluate.Composition
 }
 
 // maxValidity is how far off the end of an assignment may be that was signed elsewhere.
@@ -248,8 +251,14 @@ func (s *Service) checkSigned(r store.Reader, by *access.Caller, rev *Revision, 
 	case now.After(a.Until) || a.Until.After(now.Add(maxValidity)):
 		return wrong("it is to be accepted until %s, which is over, or more than %d days off", a.Until.UTC().Format(time.RFC3339), int(maxValidity.Hours()/24))
 	}
+	if err := h.Check(); err != nil {
+		return wrong("%v", err)
+	}
 	p := &Prepared{Host: e.ID, Revision: rev.Tree, Identity: a.Identity, Empty: h.Empty || a.Absent, Absent: a.Absent, At: now, Recipient: a.Recipient, Bundle: a.Bundle, Files: a.Files,
 		Read: h.Read, Signed: h.Assignment, Key: key, Position: a.Position, Until: a.Until}
+	if !a.Absent {
+		p.Run, p.Components, p.Prunes = h.Run, h.Components, h.Prunes
+	}
 	for _, one := range rev.Hosts {
 		if one.Name == e.Name {
 			p.Schedule = one.Windows

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -15,6 +16,7 @@ import (
 	"github.com/tenetcm/tenet/server/contents"
 	"github.com/tenetcm/tenet/server/evaluate"
 	"github.com/tenetcm/tenet/server/store"
+	"github.com/tenetcm/tenet/states"
 )
 
 // signer is a place whose server may not sign what hosts are to be, and somebody who does.
@@ -23,7 +25,8 @@ type signer struct {
 	key   trust.PrivateKey
 	may   bool // the key may sign
 	epoch uint64
-	last  uint64 // position
+	last  uint64               // position
+	holds evaluate.Composition // of what is signed for each host
 }
 
 func newSigner(t *testing.T, names ...string) *signer {
@@ -91,7 +94,7 @@ func (s *signer) sign(r *Revision, names ...string) {
 		signed, err := trust.Sign(trust.KindAssignment, a, s.key)
 		s.must(err)
 		read := evaluate.ValueOf(map[string]map[string]json.RawMessage{name: s.facts[id]}, name, "os")
-		list = append(list, SignedHost{Host: id, Assignment: signed, Read: []evaluate.Value{read}})
+		list = append(list, SignedHost{Host: id, Assignment: signed, Read: []evaluate.Value{read}, Composition: s.holds})
 	}
 	s.must(s.KeepSigned(s.t.Context(), s.ann, r.Site, r.Number, list))
 }
@@ -167,5 +170,38 @@ func TestReasonsToSign(t *testing.T) {
 				t.Errorf("the server has evaluated %d times", s.asked-asked)
 			}
 		})
+	}
+}
+
+// What becomes of what was signed elsewhere is told component by component, as the one who has signed names them and the reports of hosts have their parts.
+func TestOutcomeOfSigned(t *testing.T) {
+	s := newSigner(t, "web1")
+	s.holds = evaluate.Composition{Run: "run1", Components: []string{"", "web"}, Prunes: true}
+	s.Report = func(context.Context, trust.ID, string) (*states.Report, time.Time, error) {
+		return &states.Report{Revision: "run1"}, s.now, nil
+	}
+	r, err := s.Upload(t.Context(), s.ann, "shop", archive(t, shop("one", "web1")), "")
+	s.must(err)
+	if id, err := s.SignedOf(t.Context(), "shop", r.Number); id != 0 || err != nil {
+		t.Fatalf("before it is deployed, the deployment %d brings it, %v", id, err)
+	}
+	s.sign(r, "web1")
+	d, err := s.Create(t.Context(), s.ann, Request{Site: "shop", Revision: r.Number, Signed: true})
+	s.must(err)
+	if _, err := s.Round(t.Context()); err != nil { // web1 is to have it, and does not yet
+		t.Fatal(err)
+	}
+	o, err := s.Outcome(t.Context(), d.ID)
+	s.must(err)
+	if len(o.Hosts) != 1 || o.Hosts[0].State != rollout.Begun || !slices.Equal(o.Hosts[0].Components, s.holds.Components) || !o.Hosts[0].Prunes || o.Hosts[0].Report == nil {
+		t.Errorf("it stands as %+v", o)
+	}
+	if id, err := s.SignedOf(t.Context(), "shop", r.Number); id != d.ID || err != nil {
+		t.Errorf("the deployment %d brings it, %v", id, err)
+	}
+	other, err := s.Upload(t.Context(), s.ann, "shop", archive(t, shop("two", "web1")), "")
+	s.must(err)
+	if id, err := s.SignedOf(t.Context(), "shop", other.Number); id != 0 || err != nil {
+		t.Errorf("the deployment %d brings another revision, %v", id, err)
 	}
 }

@@ -102,6 +102,19 @@ func (f *follower) deploy(ctx context.Context, held source.Revision) error {
 		}
 		return err
 	}
-	f.row.Revision, f.row.Digest, f.row.Deployment = held.ID, f.follows.State().Digest, d.ID
+	f.row.Revision, f.row.Digest, f.row.Deployment, f.row.IsSigned = held.ID, f.follows.State().Digest, d.ID, false
 	return nil
+}
+
+// takeSigned finds the deployment by which somebody who has signed the revision brings it to hosts, where that may be: it is the one to tell of. It reports whether there is one.
+func (f *follower) takeSigned(ctx context.Context, mayBe bool) (found bool, err error) {
+	if !mayBe || f.row.Upload.Number == 0 {
+		return false, nil
+	}
+	id, err := f.service.Deployments.SignedOf(ctx, f.row.Site, f.row.Upload.Number)
+	if err != nil || id == 0 {
+		return false, err
+	}
+	f.row.Deployment, f.row.IsSigned = id, true
+	return true, nil
 }

@@ -74,6 +74,8 @@ type Deployments interface {
 	Create(ctx context.Context, by *access.Caller, q deploy.Request) (*deploy.Deployment, error)
 	// Outcome tells what became of a deployment; nil: there is none of that number any more.
 	Outcome(ctx context.Context, id int64) (*deploy.Outcome, error)
+	// SignedOf gives the newest deployment of a site, if it brings this revision as it was signed elsewhere; 0: it does not.
+	SignedOf(ctx context.Context, site string, number int64) (id int64, err error)
 }
 
 // Options are what sources need.

@@ -18,6 +18,7 @@ import (
 	"github.com/tenetcm/tenet/runtime/source"
 	"github.com/tenetcm/tenet/runtime/source/folder"
 	"github.com/tenetcm/tenet/runtime/source/repository"
+	"github.com/tenetcm/tenet/server/deploy"
 	"github.com/tenetcm/tenet/server/store"
 )
 
@@ -89,7 +90,7 @@ func (f *follower) turn(ctx context.Context, failed func(error)) {
 	if err != nil {
 		problem = diag.Shorten(err.Error())
 	}
-	f.row.Problem = problem
+	f.row.Problem, f.row.AwaitsSignature = problem, diag.CodeOf(err) == deploy.ErrSign
 	if f.follows != nil {
 		f.row.State = f.follows.State()
 	}
@@ -98,7 +99,7 @@ func (f *follower) turn(ctx context.Context, failed func(error)) {
 		failed(fmt.Errorf("what became of the source %s: %w", f.row.Name, err))
 	}
 	f.untold = f.untold || !same
-	if !f.unsaved && same && before.Problem == problem && before.State == f.row.State && before.Revision == f.row.Revision && before.Deployment == f.row.Deployment && before.IsKnown == f.row.IsKnown && before.ReportOf == f.row.ReportOf && before.Upload == f.row.Upload {
+	if !f.unsaved && same && before.Problem == problem && before.State == f.row.State && before.Revision == f.row.Revision && before.Deployment == f.row.Deployment && before.IsKnown == f.row.IsKnown && before.ReportOf == f.row.ReportOf && before.IsSigned == f.row.IsSigned && before.AwaitsSignature == f.row.AwaitsSignature && before.Upload == f.row.Upload {
 		return
 	}
 	f.unsaved = true // if it cannot be kept, the next turn tries again
@@ -139,17 +140,27 @@ func (f *follower) look(ctx context.Context) error {
 	}
 	state := f.follows.State()
 	switch held := state.Held; {
-	case held.IsZero(), f.row.Revision == held.ID:
+	case held.IsZero():
 		return nil
+	case f.row.Revision == held.ID:
+		_, err := f.takeSigned(ctx, f.row.IsSigned)
+		return err
 	case f.row.Deployment != 0 && state.Digest != "" && state.Digest == f.row.Digest: // nothing in it has changed
 		f.row.Revision = held.ID
 		return nil
 	}
 	now := f.service.Clock()
-	if f.refused.holds(state.Held, now) {
+	found, err := f.takeSigned(ctx, diag.CodeOf(f.refused.err) == deploy.ErrSign && f.row.Upload.Of.Is(state.Held))
+	switch {
+	case err != nil:
+		return err
+	case found:
+		f.refused, f.row.Revision, f.row.Digest = refusal{}, state.Held.ID, state.Digest
+		return nil
+	case f.refused.holds(state.Held, now):
 		return f.refused.err
 	}
-	err := f.deploy(ctx, state.Held)
+	err = f.deploy(ctx, state.Held)
 	if ctx.Err() == nil {
 		f.refused = f.refused.after(err, state.Held, f.row.schedule(), now)
 	}

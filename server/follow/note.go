@@ -60,7 +60,11 @@ func (f *follower) note(ctx context.Context) (same bool, err error) {
 	switch {
 	case f.row.Problem != "" && (!isDeployed || f.rival != ""):
 		f.isAtRest = false
-		t.Replace([]source.Component{{Phase: source.Failed, Code: "rejected", Message: f.row.Problem}})
+		c := source.Component{Phase: source.Failed, Code: "rejected", Message: f.row.Problem}
+		if f.row.AwaitsSignature {
+			c = source.Component{Phase: source.Pending, Reason: f.row.Problem}
+		}
+		t.Replace([]source.Component{c})
 		return same, nil
 	case !isDeployed, f.isAtRest && poked == f.poked && now.Before(f.noted.Add(restingLook)) && !now.Before(f.noted):
 		return same, nil

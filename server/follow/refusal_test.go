@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/tenetcm/tenet/lang/diag"
+	"github.com/tenetcm/tenet/runtime/rollout"
 	"github.com/tenetcm/tenet/runtime/source"
 	"github.com/tenetcm/tenet/server/deploy"
 	"github.com/tenetcm/tenet/server/follow"
@@ -40,6 +42,30 @@ func TestRefusedDeployment(t *testing.T) {
 	f.put("two")
 	if now := f.after(6 * time.Minute); now.Deployment != 1 || f.created[0].Revision == 0 {
 		t.Errorf("another revision is not deployed: %+v", f.created)
+	}
+}
+
+// What a server may not sign waits for an operator, which is no failure. Once one has signed it, the deployment that brings it tells what becomes of it, and a later one of the same, too.
+func TestSignedElsewhere(t *testing.T) {
+	f := newFollowed(t, func(*follow.Source) {})
+	f.refused = &diag.HintError{Code: deploy.ErrSign, Message: "an operator has to sign it"}
+	now := f.after(0)
+	if got := texts(now.Report.Components); now.Report.Phase != source.Pending || !slices.Equal(got, []string{" pending; an operator has to sign it"}) {
+		t.Errorf("it stands as %q", got)
+	}
+	f.outcome = deploy.Outcome{Phase: deploy.Rolling, Hosts: []deploy.HostOutcome{{Name: "h1", State: rollout.Failed, Components: []string{"db", "web"}, Report: report("component.web.file.x error no space", "component.db.file.y present")}}}
+	f.signed = 7
+	for _, number := range []int64{7, 9} {
+		f.signed = number
+		now = f.after(5 * time.Second)
+		if got := texts(now.Report.Components); now.Deployment != number || !slices.Equal(got, []string{"db installed", "web failed; h1: no space; exec_failed; component.web.file.x"}) {
+			t.Errorf("by the deployment %d it stands as %q", now.Deployment, got)
+		}
+	}
+	f.signed = 0 // something else was deployed since
+	f.put("two")
+	if now = f.after(10 * time.Minute); now.Deployment != 0 || now.Report.Phase != source.Pending {
+		t.Errorf("another revision, which nobody has signed, stands as %+v of the deployment %d", now.Report, now.Deployment)
 	}
 }
 

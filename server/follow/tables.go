@@ -29,8 +29,11 @@ type row struct {
 	Digest string `json:"digest,omitempty"`
 	// Upload is what the revision of the source that was checked last has become.
 	Upload upload `json:"upload,omitzero"`
-	// Problem is why the revision that counts is not deployed.
-	Problem string `json:"problem,omitempty"`
+	// Problem is why the revision that counts is not deployed. AwaitsSignature: the server may not, and an operator has to sign it.
+	Problem         string `json:"problem,omitempty"`
+	AwaitsSignature bool   `json:"awaits_signature,omitempty"`
+	// IsSigned: the deployment is that of an operator who has signed.
+	IsSigned bool `json:"is_signed,omitempty"`
 	// Report is what became of the revision that counts, and IsKnown tells whether its components are those of the deployment. Former are those of the one before it.
 	Report  source.Report `json:"report,omitzero"`
 	IsKnown bool          `json:"is_known,omitempty"`

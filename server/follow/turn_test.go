@@ -25,6 +25,7 @@ type deployments struct {
 	messages []string // of what was uploaded
 	tried    int      // how often something was to be deployed
 	outcome  deploy.Outcome
+	signed   int64  // by which deployment what somebody has signed is brought; 0: nobody has
 	refused  error  // why nothing is deployed
 	asked    func() // what happens when it is asked what became of one; nil: nothing
 }
@@ -51,6 +52,8 @@ func (d *deployments) Outcome(context.Context, int64) (*deploy.Outcome, error) {
 	o := d.outcome
 	return &o, nil
 }
+
+func (d *deployments) SignedOf(context.Context, string, int64) (int64, error) { return d.signed, nil }
 
 // followed is a server's service with a folder that it follows.
 type followed struct {

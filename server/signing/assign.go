@@ -72,7 +72,7 @@ func (s *Signer) signOne(q client.Signing, m *member, r *evaluate.Result, to *Si
 	}
 	a := &trust.Assignment{Format: trust.AssignmentFormat, Host: m.ID, Site: q.Site, Position: at, Revision: fmt.Sprint(q.Revision), Identity: r.Identity, Absent: r.Absent,
 		Recipient: m.sealing, Files: r.Files, Program: s.Program, Until: now().Add(Validity).UTC()}
-	h := SignedHost{Host: m.ID, Empty: r.Empty, Read: r.Read, Name: m.Name}
+	h := SignedHost{Host: m.ID, Empty: r.Empty, Read: r.Read, Composition: r.Composition(), Name: m.Name}
 	if !r.Absent {
 		a.Bundle = trust.Content{SHA256: trust.DigestOf(r.Sealed), Size: int64(len(r.Sealed))}
 		to.add(seen, Content{Content: a.Bundle, Data: r.Sealed})

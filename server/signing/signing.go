@@ -55,7 +55,8 @@ type SignedHost struct {
 	Assignment *trust.Signed    `json:"assignment"`
 	Empty      bool             `json:"empty,omitempty"`
 	Read       []evaluate.Value `json:"read,omitempty"`
-	Name       string           `json:"-"` // as the operator knows it; the server has its own
+	evaluate.Composition
+	Name string `json:"-"` // as the operator knows it; the server has its own
 
 	contents []trust.Digest
 }
