@@ -37,6 +37,7 @@ file "last" {
 // What hosts do by their agents goes on there where it failed, and where the agent was killed meanwhile, as it does over SSH; what is set up
 // on them is told as on the host itself.
 func TestCommandsByAgents(t *testing.T) {
+	t.Parallel()
 	f := newFarm(t, "", 2, "127.0.0.1")
 	f.connected(2)
 	d := newDesk(f)

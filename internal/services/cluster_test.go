@@ -72,6 +72,7 @@ func newNATSCluster(t testing.TB) *natsCluster {
 // The broker is a cluster of three. Agents go on where one of them is killed, and where the server is; where the whole cluster is, the server serves
 // people, says so, and is back with the agents when the cluster is.
 func TestCluster(t *testing.T) {
+	t.Parallel()
 	c := newNATSCluster(t)
 	f := newFarmWith(t, c.args, "", 2, "127.0.0.1")
 	e := &evidence{farm: f, name: filepath.Join(f.serverDir(0), "store"), stored: map[string]uint64{}}
@@ -105,6 +106,7 @@ func TestCluster(t *testing.T) {
 
 // A server whose cluster is away from the start on serves people, and takes hosts in.
 func TestClusterThatIsAway(t *testing.T) {
+	t.Parallel()
 	c := newNATSCluster(t)
 	for _, s := range c.servers {
 		s.end()

@@ -35,6 +35,7 @@ file "own" {
 
 // A server deploys a cluster to agents, tells how it stands as its hosts do, and takes it away; nobody can take its hosts meanwhile.
 func TestClusterByAgents(t *testing.T) {
+	t.Parallel()
 	f := newFarm(t, "", 2, "127.0.0.1")
 	f.connected(2)
 	d := newDesk(f)

@@ -45,8 +45,8 @@ func TestMain(m *testing.M) {
 // demoLimit is generous: whoever starts a demo on a machine with two cores has all of this within ten seconds.
 const demoLimit = 4 * time.Minute
 
-// startDemo starts a demo, and gives how it is reached, with its folder.
-func startDemo(t *testing.T, count int) (r cli.ServerReady, dir string) {
+// startDemo starts a demo in a folder, and gives how it is reached.
+func startDemo(t *testing.T, dir string, count int) (r cli.ServerReady) {
 	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
@@ -57,8 +57,6 @@ func startDemo(t *testing.T, count int) (r cli.ServerReady, dir string) {
 	var logged []string
 	ready := make(chan cli.ServerReady, 1)
 	served := make(chan error, 1)
-	t.Chdir(t.TempDir())
-	dir = "server" // whoever evaluates sites does so in another directory
 	go func() {
 		served <- Services{}.Serve(ctx, cli.ServerConfig{Dir: dir, Listen: "127.0.0.1:0", Agents: "127.0.0.1:0", Names: []string{"localhost"}, Demo: count, Evaluator: []string{self, evaluate.Argument},
 			ShowRecovery: func(string) error { return nil }}, func(r cli.ServerReady) { ready <- r }, func(text string) {
@@ -82,7 +80,7 @@ func startDemo(t *testing.T, count int) (r cli.ServerReady, dir string) {
 		served <- nil
 		t.Fatal(err)
 	}
-	return r, dir
+	return r
 }
 
 // fact is something that a demo shows.
@@ -114,7 +112,9 @@ func awaitFacts(t *testing.T, facts []fact) {
 
 // Whoever starts a demo finds hosts, deployments, failures and whatever else there is to see, all of it by the API.
 func TestDemo(t *testing.T) {
-	r, dir := startDemo(t, 20)
+	t.Parallel()
+	dir := t.TempDir()
+	r := startDemo(t, dir, 20)
 	if len(r.Demo) < 5 || len(r.People) != 5 {
 		t.Errorf("there is not much to try: %q", r.Demo)
 	}
@@ -144,7 +144,9 @@ func TestDemo(t *testing.T) {
 
 // A demo of any size works: with few machines there is less to see.
 func TestDemoOfOneMachine(t *testing.T) {
-	r, dir := startDemo(t, 1)
+	t.Chdir(t.TempDir())
+	const dir = "server" // whoever evaluates sites does so in another directory
+	r := startDemo(t, dir, 1)
 	c := operator(t, r, filepath.Join(dir, "admin.txt"))
 	awaitFacts(t, []fact{
 		{"one host is as it should be", func() (bool, error) {

@@ -29,6 +29,7 @@ var (
 // The server and agents are killed at any time while one version after the other is deployed. Each deployment ends well, nothing is done twice
 // but what an agent was killed in the midst of, what is stored of a host's stream never falls, and each target has its entry in the audit.
 func TestKilledDeployments(t *testing.T) {
+	t.Parallel()
 	f := newFarm(t, "", 3, "127.0.0.1")
 	f.survives(filepath.Join(f.serverDir(0), "store"), cmp.Or(*kills, 2), nil)
 }

@@ -127,6 +127,7 @@ func (d *desk) takeAssign(key string) {
 
 // An operator signs what a host is to be, by the commands of the documentation alone, for a server that may not, and is held to the hosts that were seen before.
 func TestDeploySign(t *testing.T) {
+	t.Parallel()
 	d := newDesk(newFarm(t, "", 1, "127.0.0.1"))
 	d.site("hunter2 is one")
 	public := d.must("trust", "key", "olga.key")

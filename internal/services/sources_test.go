@@ -16,6 +16,7 @@ func followedSite(dir, text string) string {
 
 // A server follows a folder: what is new and right is deployed, what is wrong is told with its place and changes nothing, and a server that was killed goes on.
 func TestSourceByAgents(t *testing.T) {
+	t.Parallel()
 	f := newFarm(t, "", 1, "127.0.0.1")
 	f.connected(1)
 	d := newDesk(f)
@@ -86,6 +87,7 @@ func TestSourceByAgents(t *testing.T) {
 
 // A source tells how each component stands over all hosts that have it, what has failed in it, and what goes with a revision; and in a downtime, that it is not looked at.
 func TestSourceComponentsByAgents(t *testing.T) {
+	t.Parallel()
 	f := newFarm(t, "", 2, "127.0.0.1")
 	f.connected(2)
 	d := newDesk(f)

@@ -245,6 +245,7 @@ func (v *versions) running(want ...string) {
 
 // Agents are brought to a release in batches; a program that cannot follow stays out, and one that crashes is put back, with the reason told.
 func TestUpdates(t *testing.T) {
+	t.Parallel()
 	v := newVersions(t, 2)
 	v.running("v1.0.0", "v1.0.0")
 	v.deploy() // so that there is something to plan
@@ -275,6 +276,7 @@ func TestUpdates(t *testing.T) {
 
 // An agent that is killed at any change of the disk during an update ends on the new program.
 func TestUpdateIsKilled(t *testing.T) {
+	t.Parallel()
 	v := newVersions(t, 1)
 	state := filepath.Join(v.dir, v.hosts[0].name+".state", "agent", "programs")
 	v.running("v1.0.0")
