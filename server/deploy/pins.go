@@ -78,6 +78,9 @@ func (s *Service) chooseRollback(ctx context.Context, by *access.Caller, site, h
 			one, err = s.knownRevision(r, site, number)
 			read[number] = one
 		}
+		if err == nil && one != nil && number != t.Former && number != t.Revision {
+			err = demandDone(r, one)
+		}
 		return one, err
 	})
 	if err != nil {
@@ -89,6 +92,17 @@ func (s *Service) chooseRollback(ctx context.Context, by *access.Caller, site, h
 		}
 	}
 	return list, nil
+}
+
+// demandDone refuses a revision that no deployment has brought to its end: a way back is no way past batches and approvals.
+func demandDone(r store.Reader, to *Revision) error {
+	var done int64
+	_, err := store.One(r, `SELECT COUNT(*) FROM deploy_deployments WHERE site = $1 AND tree = $2 AND phase = 'done'`, []any{to.Site, string(to.Tree)}, &done)
+	if err == nil && done == 0 {
+		err = &diag.HintError{Code: ErrPhase, Message: fmt.Sprintf("revision %d of %s was deployed by no deployment that is done, and not all of the hosts have had it", to.Number, to.Site),
+			Hint: "tenet deploy brings it to hosts; a rollback goes to what they had"}
+	}
+	return err
 }
 
 // RollbackOf is what a rollback would do to a host.

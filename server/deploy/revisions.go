@@ -281,13 +281,25 @@ func noSite(site string) error {
 	return notFound(fmt.Sprintf("there is no site %.100q", site), "tenet deploy SITE uploads one")
 }
 
-// prune forgets revisions that are neither among the newest nor in use: by a target, a pin, or a deployment that is not over.
+// prune forgets revisions that are neither among the newest nor in use: by a target, a pin, or a deployment that is not over. What a host would be taken back
+// to is in use as well: it is needed most when the newest ones are wrong.
 func prune(tx store.Tx, site string) error {
 	old, err := numbers(tx, `SELECT number FROM deploy_revisions WHERE site = $1 ORDER BY number DESC LIMIT 1000000 OFFSET $2`, site, int64(Keep))
+	if err != nil || len(old) == 0 {
+		return err
+	}
+	targets, err := all[targetRow](tx, targetsTable, site, "")
 	if err != nil {
 		return err
 	}
+	former := map[int64]bool{}
+	for _, t := range targets {
+		former[t.Former] = true
+	}
 	for _, n := range old {
+		if former[n] {
+			continue
+		}
 		r, err := revision(tx, site, n)
 		if err != nil {
 			return err
