@@ -110,6 +110,8 @@ type FleetStatus struct {
 	Reachability map[sessions.Reach]int `json:"reachability" nullable:"false" doc:"Hosts that were taken in, by when they were heard of."`
 	Standing
 	Recovering bool                      `json:"recovering,omitempty" doc:"The server was restored from a backup, or taken back in time: nothing is delivered until a person has decided."`
+	Full       bool                      `json:"full,omitempty" doc:"There is so little room that nothing is taken in from hosts, and no deployment begins."`
+	Broker     string                    `json:"broker,omitempty" doc:"Why agents cannot be reached by the cluster of NATS."`
 	Questions  int                       `json:"questions" doc:"Hosts on which a person is to decide, since copies of many were noticed at once."`
 	Sites      map[string]*Standing      `json:"sites" nullable:"false" doc:"The same for each site."`
 	Labels     map[string]map[string]int `json:"labels,omitempty" doc:"Where they were asked for: hosts that were taken in, by the values of each label. One with more than 200 values is left out."`
@@ -146,6 +148,8 @@ func (a *API) fleetStatus(ctx context.Context, c *access.Caller, in *fleetStatus
 	if a.o.Sessions != nil {
 		at, out.Recovering = a.o.Sessions.Glances(), a.o.Sessions.Recovering()
 	}
+	l := a.limits()
+	out.Full, out.Broker = l.IsFull(), a.brokerStatus().Reason
 	for h := range hosts {
 		if a.o.Sessions == nil {
 			if in.Site == "" {

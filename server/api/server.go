@@ -95,6 +95,9 @@ func (a *API) limits() ServerLimits {
 	return l
 }
 
+// IsFull tells whether there is so little room that nothing is taken in.
+func (l *ServerLimits) IsFull() bool { return l.Reason != "" || l.Free != nil && *l.Free < l.Least }
+
 func (a *API) brokerStatus() BrokerStatus {
 	s := BrokerStatus{Kind: "embedded", Connected: true}
 	if a.o.IsCluster {

@@ -168,3 +168,8 @@ func (s *Service) publish(d *Deployment) {
 		s.Published(d.Site, d.ID, d.Phase)
 	}
 }
+
+// declares reports whether a revision declares a host for agents.
+func (r *Revision) declares(name string) bool {
+	return slices.ContainsFunc(r.Hosts, func(h site.Host) bool { return h.Name == name })
+}

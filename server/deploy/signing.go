@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/tenetcm/tenet/lang/diag"
-	"github.com/tenetcm/tenet/lang/site"
 	"github.com/tenetcm/tenet/runtime/trust"
 	"github.com/tenetcm/tenet/server/access"
 	"github.com/tenetcm/tenet/server/contents"
@@ -133,11 +132,6 @@ func (s *Service) Signing(ctx context.Context, by *access.Caller, name string, n
 		}
 	}
 	return out, nil
-}
-
-// declares reports whether a revision declares a host for agents.
-func (r *Revision) declares(name string) bool {
-	return slices.ContainsFunc(r.Hosts, func(h site.Host) bool { return h.Name == name })
 }
 
 func demandRevision(r store.Reader, by *access.Caller, name string, number int64) (*Revision, error) {

@@ -3,6 +3,8 @@ package web
 import (
 	"net/http"
 	"net/url"
+	"strconv"
+	"strings"
 
 	"github.com/tenetcm/tenet/server/access"
 	"github.com/tenetcm/tenet/server/api"
@@ -53,15 +55,13 @@ type share struct {
 	Count             int
 }
 
-// ask is something that waits for a person.
-type ask struct{ Text, Path, Action string }
 
 func (p *Pages) registerOverview() { p.show("/{$}", p.overview) }
 
 func (p *Pages) overview(v *view) (*page, error) {
 	o := overview{}
 	shown := &page{Template: "overview", Title: "Overview", Section: "overview", Data: &o,
-		Live: []string{"host.loop", "host.run", "host.changed", "deployment.changed", "cluster.changed"}}
+		Live: []string{"host.loop", "host.run", "host.changed", "deployment.changed", "cluster.changed", "source.changed"}}
 	var err error
 	if o.Status, err = get[api.FleetStatus](v, "/v1/status", nil); err != nil {
 		return nil, err
@@ -82,56 +82,22 @@ func (p *Pages) overview(v *view) (*page, error) {
 		}
 		o.Drifted = hosts.Items
 	}
-	o.addAsks(v.caller.MaySomewhere(access.Enroll))
-	return shown, nil
+	o.addAsks(v.caller.MaySomewhere(access.Enroll), v.caller.MayEverywhere(access.Admin))
+	return shown, v.addStalled(&o)
 }
 
-// addDeployments adds those that are under way, and the last ones that have ended.
+// addDeployments adds those that are under way, however many came later, and the last ones that have ended.
 func (v *view) addDeployments(o *overview) error {
-	list, err := get[api.List[*api.Deployment]](v, "/v1/deployments", url.Values{"limit": {"30"}})
-	if err != nil {
+	newest := func(limit int, phases ...string) ([]*api.Deployment, error) {
+		list, err := get[api.List[*api.Deployment]](v, "/v1/deployments", url.Values{"phase": {strings.Join(phases, ",")}, "limit": {strconv.Itoa(limit)}})
+		return list.Items, err
+	}
+	var err error
+	if o.Active, err = newest(30, "planned", "rolling", "paused"); err != nil {
 		return err
 	}
-	for _, d := range list.Items {
-		switch d.Phase {
-		case "planned", "rolling", "paused":
-			o.Active = append(o.Active, d)
-		default:
-			if len(o.Recent) < 6 {
-				o.Recent = append(o.Recent, d)
-			}
-		}
-	}
-	return nil
-}
-
-// addAsks adds what waits for a person, the gravest first. Who takes no hosts in sees them in the list alone.
-func (o *overview) addAsks(enrolls bool) {
-	enrolment := func(state string) string {
-		if enrolls {
-			return "/enrolment"
-		}
-		return link("/hosts", "state", state)
-	}
-	add := func(n int, text, path, action string) {
-		if n > 0 {
-			o.Asks = append(o.Asks, ask{count(n, "host") + " " + text, path, action})
-		}
-	}
-	if o.Status.Recovering {
-		o.Asks = append(o.Asks, ask{"The server was restored, and delivers nothing", "/server", "Decide"})
-	}
-	if enrolls {
-		add(o.Status.Questions, "of which a copy was noticed", "/enrolment", "Decide")
-	}
-	add(o.Status.Phases["help"], "with a loop that needs help", "/hosts?phase=help", "Look")
-	add(o.Status.States["pending"], "to be taken in", enrolment("pending"), "Decide")
-	add(o.Status.States["locked"], "locked", enrolment("locked"), "Look")
-	for _, d := range o.Active {
-		if d.Why != nil && d.Why.Ask != "" || d.Phase == "planned" && d.Consent != "" {
-			o.Asks = append(o.Asks, ask{"Deployment " + digits(d.ID) + " of " + d.Site + " is " + d.Phase, route("deployments", digits(d.ID)), "Decide"})
-		}
-	}
+	o.Recent, err = newest(6, "done", "failed", "aborted", "superseded")
+	return err
 }
 
 // axesOf makes the axes of a fleet: delivery, state and reachability, and drift, which is a part of state.

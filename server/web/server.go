@@ -91,10 +91,7 @@ func (s *updateStatus) Before() int64 { return s.Number - 1 }
 func (s *serverPage) FreePercent() int { return int(*s.Status.Limits.Free * 100) }
 
 // IsFull tells whether there is so little room that nothing is taken in.
-func (s *serverPage) IsFull() bool {
-	l := s.Status.Limits
-	return l.Reason != "" || l.Free != nil && *l.Free < l.Least
-}
+func (s *serverPage) IsFull() bool { return s.Status.Limits.IsFull() }
 
 // LeastPercent is below how much nothing is taken in.
 func (s *serverPage) LeastPercent() int { return int(s.Status.Limits.Least * 100) }

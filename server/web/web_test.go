@@ -16,7 +16,7 @@ import (
 	"github.com/tenetcm/tenet/server/api"
 )
 
-// fakeAPI answers by path, and notes what it was asked to do.
+// fakeAPI answers by path, with its query or without, and notes what it was asked to do.
 type fakeAPI struct {
 	mu      sync.Mutex
 	t       *testing.T
@@ -39,7 +39,10 @@ func (f *fakeAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		f.answer(w, &api.Problem{Status: http.StatusUnauthorized, Title: "Unauthorized", Detail: "nobody is logged in"})
 		return
 	}
-	a, known := f.answers[r.URL.Path]
+	a, known := f.answers[r.URL.RequestURI()]
+	if !known {
+		a, known = f.answers[r.URL.Path]
+	}
 	if !known {
 		a = &api.Problem{Status: http.StatusNotFound, Title: "Not found", Detail: "there is none"}
 	}
@@ -65,7 +68,7 @@ func newTest(t *testing.T, grants []access.Grant, answers map[string]any) (*Page
 	}
 	f := &fakeAPI{t: t, takes: takes, answers: map[string]any{
 		"/v1/session": api.Session{Name: "ada", Kind: access.Person, ID: "s1", Grants: grants},
-		"/v1/status":  api.FleetStatus{}, "/v1/deployments": list(), "/v1/hosts": list(), "/v1/sites": list(), "/v1/server": api.ServerStatus{}, "/v1/tokens": list(), "/v1/runs": list(),
+		"/v1/status":  api.FleetStatus{}, "/v1/deployments": list(), "/v1/hosts": list(), "/v1/sites": list(), "/v1/server": api.ServerStatus{}, "/v1/tokens": list(), "/v1/runs": list(), "/v1/sources": list(), "/v1/clusters": list(),
 	}}
 	for path, a := range answers {
 		f.answers[path] = a
