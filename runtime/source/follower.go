@@ -1,6 +1,7 @@
 package source
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -21,7 +22,9 @@ import (
 
 // State is where a follower stands, as its folder keeps it.
 type State struct {
-	Held    Revision `json:"held,omitzero"` // that counts
+	Held Revision `json:"held,omitzero"` // that counts
+	// Lost counted, and its files are not there any more. What counts next has to come after it as after any other.
+	Lost    Revision `json:"lost,omitzero"`
 	Fetched Fetched  `json:"fetched,omitzero"`
 	Digest  string   `json:"digest,omitempty"` // of its files: a loss of power may have left others
 	// Seen is the newest that was found, and Problem why it is not the one that counts; nil: it is, or its turn comes.
@@ -72,6 +75,8 @@ type Config struct {
 	Options
 	// Signed: what nobody has signed does not count, be it that it did before.
 	Signed bool
+	// After is a revision that has counted elsewhere: where the folder knows of none, what counts first has to come after it.
+	After Revision
 	// Check tells whether the files of a revision can be used. An error is why not.
 	Check  func(ctx context.Context, dir string) error
 	Tell   func(Event)      // nil: nobody is told
@@ -121,6 +126,7 @@ func Open(c Config) (*Follower, error) {
 		return nil, err
 	}
 	if !f.isWhole() { // what is lost is brought again, and nothing is applied until then
+		f.state.Lost = cmp.Or(f.state.Held, f.state.Lost, c.After)
 		f.state.Held, f.state.Seen, f.state.Problem, f.state.Next = Revision{}, Revision{}, nil, time.Time{}
 		if err := os.RemoveAll(filepath.Join(f.Dir, siteName)); err != nil {
 			return nil, err
@@ -244,7 +250,7 @@ func (f *Follower) take(ctx context.Context, r Revision) (changed bool, err erro
 	if err := os.RemoveAll(dir); err != nil {
 		return false, err
 	}
-	fetched, err := f.Source.Fetch(ctx, r, f.state.Held, dir)
+	fetched, err := f.Source.Fetch(ctx, r, f.former(), dir)
 	if err == nil && !fetched.Same && f.Check != nil {
 		err = Refuse(f.Check(ctx, dir))
 	}
@@ -269,6 +275,14 @@ func (f *Follower) take(ctx context.Context, r Revision) (changed bool, err erro
 	return !fetched.Same, f.adopt(r, fetched)
 }
 
+// former is what a revision has to come after.
+func (f *Follower) former() Former {
+	if f.state.Held.IsZero() {
+		return Former{Revision: f.state.Lost}
+	}
+	return Former{f.state.Held, true}
+}
+
 // reject keeps the former revision. What keeps this one from being used may be mended elsewhere, so that it is tried with each look.
 func (f *Follower) reject(r Revision, err error) {
 	p := &Problem{Code: diag.CodeOf(err), Message: strings.TrimSpace(err.Error()), Hint: diag.HintOf(err), At: f.Now()}
@@ -283,7 +297,7 @@ func (f *Follower) reject(r Revision, err error) {
 
 // adopt lets a revision count: from the record on, which comes before the former one is removed.
 func (f *Follower) adopt(r Revision, fetched Fetched) error {
-	f.state.Held, f.state.Fetched, f.state.Problem = r, fetched, nil
+	f.state.Held, f.state.Lost, f.state.Fetched, f.state.Problem = r, Revision{}, fetched, nil
 	f.state.Next = f.Options.next(f.Now(), f.Random())
 	if err := f.save(); err != nil {
 		return err

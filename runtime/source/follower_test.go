@@ -29,6 +29,7 @@ type origin struct {
 	refuses map[string]error // by revision
 	looks   int
 	fetches int
+	former  source.Former // of the last Fetch
 	// crash ends the process in Fetch, with the folder half-made.
 	crash bool
 }
@@ -40,8 +41,8 @@ func (o *origin) Look(context.Context, source.Revision) (source.Revision, error)
 	return o.now, o.away
 }
 
-func (o *origin) Fetch(_ context.Context, r, held source.Revision, dir string) (source.Fetched, error) {
-	o.fetches++
+func (o *origin) Fetch(_ context.Context, r source.Revision, former source.Former, dir string) (source.Fetched, error) {
+	o.fetches, o.former = o.fetches+1, former
 	if o.away != nil {
 		return source.Fetched{}, o.away
 	}
@@ -57,7 +58,7 @@ func (o *origin) Fetch(_ context.Context, r, held source.Revision, dir string) (
 	if err := o.refuses[r.ID]; err != nil {
 		return source.Fetched{}, source.Refuse(err)
 	}
-	return source.Fetched{Rewritten: strings.HasPrefix(r.ID, "other") && !held.IsZero()}, os.WriteFile(filepath.Join(dir, "id"), []byte(r.ID), 0o600)
+	return source.Fetched{Rewritten: strings.HasPrefix(r.ID, "other") && !former.IsZero()}, os.WriteFile(filepath.Join(dir, "id"), []byte(r.ID), 0o600)
 }
 
 // world is a follower in simulated time.
@@ -92,6 +93,42 @@ func (w *world) begin() {
 		w.t.Fatalf("open: %v", err)
 	}
 	w.f = f
+}
+
+// What counts next comes after what has counted, be its files lost, or be it that another folder has them: else somebody could put an old revision in the place of the newest.
+func TestFormerRevisionIsNotForgotten(t *testing.T) {
+	w := newWorld(t, t.TempDir(), source.Options{})
+	one := source.Revision{ID: "one"}
+	w.now = one
+	w.turn()
+	for range 2 { // a process that dies before anything was fetched changes nothing of it
+		if err := os.RemoveAll(w.f.Folder()); err != nil {
+			t.Fatal(err)
+		}
+		w.begin()
+		w.torn = true
+		w.turn()
+		if !w.former.Is(one) || w.former.HasFiles {
+			t.Errorf("after the files were lost: %+v", w.former)
+		}
+	}
+	w.torn, w.now = false, source.Revision{ID: "two"}
+	w.turn()
+	if !w.former.Is(one) || w.former.HasFiles || w.holds() != "two" {
+		t.Errorf("the next one was fetched after %+v", w.former)
+	}
+	w.now = source.Revision{ID: "three"}
+	w.turn()
+	if !w.former.Is(source.Revision{ID: "two"}) || !w.former.HasFiles {
+		t.Errorf("the one after that was fetched after %+v", w.former)
+	}
+	f, err := source.Open(source.Config{Source: w.origin, Dir: t.TempDir(), After: one})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.Turn(t.Context()); err != nil || !w.former.Is(one) || w.former.HasFiles {
+		t.Errorf("in another folder it was fetched after %+v: %v", w.former, err)
+	}
 }
 
 func (w *world) check(_ context.Context, dir string) error {

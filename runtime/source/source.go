@@ -22,13 +22,20 @@ func (r Revision) Is(o Revision) bool { return r.ID == o.ID && r.Version == o.Ve
 // IsZero reports whether there is none.
 func (r Revision) IsZero() bool { return r.ID == "" }
 
+// Former is the revision that has counted until another one comes.
+type Former struct {
+	Revision
+	// HasFiles says that its files are there: a revision with the same ones need not be brought.
+	HasFiles bool
+}
+
 // Source is where wanted state comes from.
 type Source interface {
 	// Look finds out what there is now. It is cheap: known is what was found the last time, and may be given as the answer.
 	Look(ctx context.Context, known Revision) (Revision, error)
-	// Fetch makes a folder, which is not there yet, of a revision that Look has given: whole or not at all, and verified. held is the one that counts now; none: there was none
-	// before.
-	Fetch(ctx context.Context, r, held Revision, dir string) (Fetched, error)
+	// Fetch makes a folder, which is not there yet, of a revision that Look has given: whole or not at all, and verified. former is the one that counts until then; none: there
+	// was none before.
+	Fetch(ctx context.Context, r Revision, former Former, dir string) (Fetched, error)
 }
 
 // Fetched is what is known of a revision whose files are there.

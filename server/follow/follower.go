@@ -183,7 +183,7 @@ func (f *follower) begin() error {
 	if err != nil {
 		return err
 	}
-	f.follows, err = source.Open(source.Config{Source: from, Dir: filepath.Join(f.dir, "followed"), Signed: f.row.Signers != "", Options: f.row.schedule(), Now: f.service.Clock,
+	f.follows, err = source.Open(source.Config{Source: from, Dir: filepath.Join(f.dir, "followed"), Signed: f.row.Signers != "", After: f.row.State.Held, Options: f.row.schedule(), Now: f.service.Clock,
 		Check: func(ctx context.Context, dir string) error { return f.upload(ctx, dir, f.follows.State().Seen) }})
 	return err
 }

@@ -55,7 +55,6 @@ type share struct {
 	Count             int
 }
 
-
 func (p *Pages) registerOverview() { p.show("/{$}", p.overview) }
 
 func (p *Pages) overview(v *view) (*page, error) {

@@ -51,7 +51,7 @@ func (s *Source) Look(ctx context.Context, known source.Revision) (source.Revisi
 }
 
 // Fetch copies the files.
-func (s *Source) Fetch(ctx context.Context, r, _ source.Revision, dir string) (source.Fetched, error) {
+func (s *Source) Fetch(ctx context.Context, r source.Revision, _ source.Former, dir string) (source.Fetched, error) {
 	draft := filepath.Join(filepath.Dir(dir), ".draft-"+rand.Text())
 	if err := os.Mkdir(draft, 0o700); err != nil {
 		return source.Fetched{}, err

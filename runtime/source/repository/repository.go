@@ -32,10 +32,10 @@ func (s *Source) Look(ctx context.Context, _ source.Revision) (source.Revision, 
 }
 
 // Fetch brings a commit, verifies it, and makes a folder of it.
-func (s *Source) Fetch(ctx context.Context, r, held source.Revision, dir string) (out source.Fetched, err error) {
+func (s *Source) Fetch(ctx context.Context, r source.Revision, former source.Former, dir string) (out source.Fetched, err error) {
 	v := git.Revision{Commit: r.ID, Tag: r.Name, TagObject: r.Version}
 	var keep []string
-	for _, id := range []string{held.ID, held.Version} {
+	for _, id := range []string{former.ID, former.Version} {
 		if id != "" {
 			keep = append(keep, id)
 		}
@@ -53,13 +53,15 @@ func (s *Source) Fetch(ctx context.Context, r, held source.Revision, dir string)
 		}
 		out.Signer = by.Principal + " " + by.Fingerprint
 	}
-	if !held.IsZero() && held.ID != r.ID {
-		if out.Rewritten, err = s.isRewritten(ctx, v, held.ID); err != nil {
+	if !former.IsZero() && former.ID != r.ID {
+		if out.Rewritten, err = s.isRewritten(ctx, v, former.ID); err != nil {
 			return out, err
 		}
 	}
-	if out.Same, err = s.isSame(ctx, v.Commit, held.ID); out.Same || err != nil {
-		return out, err
+	if former.HasFiles {
+		if out.Same, err = s.isSame(ctx, v.Commit, former.ID); out.Same || err != nil {
+			return out, err
+		}
 	}
 	_, err = s.Repository.Extract(ctx, v.Commit, s.Dir, dir)
 	return out, judged(ctx, err)

@@ -102,10 +102,15 @@ type follows struct {
 	broken string // what no site may hold
 }
 
-func (p *place) follow(s *repository.Source) *follows {
+// follow follows a site anew, after a revision that has counted elsewhere.
+func (p *place) follow(s *repository.Source, after ...source.Revision) *follows {
 	p.Helper()
 	w := &follows{T: p.T, now: time.Now()}
-	f, err := source.Open(source.Config{Source: s, Dir: p.TempDir(), Now: func() time.Time { return w.now }, Random: func() float64 { return 0.5 },
+	var former source.Revision
+	for _, r := range after {
+		former = r
+	}
+	f, err := source.Open(source.Config{Source: s, Dir: p.TempDir(), After: former, Now: func() time.Time { return w.now }, Random: func() float64 { return 0.5 },
 		Check: func(_ context.Context, dir string) error {
 			data, err := os.ReadFile(filepath.Join(dir, "site.hcl"))
 			if err == nil && w.broken != "" && strings.Contains(string(data), w.broken) {
@@ -257,6 +262,20 @@ func TestFollowSigned(t *testing.T) {
 	commit("", "# third", key)
 	w.turn("skipped adopted")
 	w.holds("# third")
+
+	// Another machine, without a cache, that goes on where this one was, is not taken back either.
+	third := w.f.State().Held
+	p.repository.Git("update-ref", "refs/heads/main", second)
+	anew := newPlace(t)
+	w = p.follow(anew.of(repository.Source{Ref: "main", Signers: signers}, p.repository.URL()), third)
+	w.turn("rejected")
+	if problem := w.f.State().Problem; problem == nil || problem.Code != "rewritten" || w.f.Folder() != "" {
+		t.Errorf("the problem is %+v", problem)
+	}
+	p.repository.Git("update-ref", "refs/heads/main", third.ID)
+	commit("", "# fourth", key)
+	w.turn("skipped adopted")
+	w.holds("# fourth")
 }
 
 // Nothing of a commit is taken that has links that lead anywhere, and nothing outside of the folder is written.

@@ -60,10 +60,10 @@ func (s *suite) look(from source.Source, known source.Revision) source.Revision 
 }
 
 // fetch brings a revision, whose files have to be these.
-func (s *suite) fetch(r, held source.Revision, want map[string]string) {
+func (s *suite) fetch(r source.Revision, former source.Former, want map[string]string) {
 	s.Helper()
 	dir := filepath.Join(s.TempDir(), "files")
-	if _, err := s.source.Fetch(s.Context(), r, held, dir); err != nil {
+	if _, err := s.source.Fetch(s.Context(), r, former, dir); err != nil {
 		s.Fatalf("fetch: %v", err)
 	}
 	if got := filesIn(s.T, dir); !maps.Equal(got, want) {
@@ -78,19 +78,21 @@ func testSame(s *suite) {
 	if again := s.look(s.place.Source(), s.first); !again.Is(s.first) {
 		s.Errorf("%v became %v in another process", s.first, again)
 	}
-	s.fetch(s.first, source.Revision{}, one())
-	s.fetch(s.first, s.first, one())
+	s.fetch(s.first, source.Former{}, one())
+	s.fetch(s.first, source.Former{Revision: s.first, HasFiles: true}, one())
+	s.fetch(s.first, source.Former{Revision: s.first}, one())
 }
 
 func testAnother(s *suite) {
-	s.fetch(s.first, source.Revision{}, one())
+	s.fetch(s.first, source.Former{}, one())
 	two := map[string]string{"site.hcl": "site {}\n", "a/b/text": "other"}
 	s.place.Put(two)
 	second := s.look(s.source, s.first)
 	if second.Is(s.first) {
 		s.Fatal("other files are the same revision")
 	}
-	s.fetch(second, s.first, two)
+	s.fetch(second, source.Former{Revision: s.first, HasFiles: true}, two)
+	s.fetch(second, source.Former{Revision: s.first}, two)
 }
 
 func testStays(s *suite) {
@@ -98,7 +100,7 @@ func testStays(s *suite) {
 	if err := os.WriteFile(filepath.Join(dir, "precious"), nil, 0o600); err != nil {
 		s.Fatal(err)
 	}
-	if _, err := s.source.Fetch(s.Context(), s.first, source.Revision{}, dir); err == nil {
+	if _, err := s.source.Fetch(s.Context(), s.first, source.Former{}, dir); err == nil {
 		s.Error("it was fetched over a folder that is there")
 	}
 	if got := filesIn(s.T, dir); len(got) != 1 {
@@ -123,7 +125,7 @@ func testCancelled(s *suite) {
 	ctx, cancel := context.WithCancel(s.Context())
 	cancel()
 	around := s.TempDir()
-	if _, err := s.source.Fetch(ctx, s.first, source.Revision{}, filepath.Join(around, "files")); err == nil {
+	if _, err := s.source.Fetch(ctx, s.first, source.Former{}, filepath.Join(around, "files")); err == nil {
 		s.Error("it was fetched all the same")
 	}
 	if entries, err := os.ReadDir(around); err != nil || len(entries) > 0 {
