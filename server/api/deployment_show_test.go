@@ -205,3 +205,36 @@ func TestRollbackIsPreviewed(t *testing.T) {
 		t.Errorf("it would do %+v: %v", got, err)
 	}
 }
+
+// What is unpinned is told before, by what would refuse it, of hosts that one may see alone; and nothing is changed by that.
+func TestUnpinIsPreviewed(t *testing.T) {
+	w := startDeployments(t)
+	alice, carol := w.client(w.alice), w.client(w.carol)
+	must(t, err2(alice.Upload(t.Context(), "shop", []byte(packed(t, "site.hcl")), "")))
+	must(t, err2(alice.Deploy(t.Context(), client.DeployRequest{Site: "shop"})))
+	w.rounds()
+	w.wantProblem(w.ask("GET", "/v1/sites/shop/unpin?hosts=*", w.alice, ""), http.StatusConflict, deploy.ErrPinned)
+	must(t, err2(alice.Rollback(t.Context(), "shop", "*", 1, "it was better")))
+	for hosts, names := range map[string]string{"*": "db1 web1", "w*,!db1": "web1", "db1": "db1"} {
+		got, err := alice.PreviewUnpin(t.Context(), "shop", hosts)
+		var told []string
+		for _, pin := range got {
+			if told = append(told, pin.Name); pin.Revision != "1" || pin.By != "alice" || pin.Why != "it was better" {
+				t.Errorf("%s: %+v", hosts, pin)
+			}
+		}
+		slices.Sort(told)
+		if err != nil || strings.Join(told, " ") != names {
+			t.Errorf("%s: %q would be unpinned: %v", hosts, told, err)
+		}
+	}
+	if got, err := carol.PreviewUnpin(t.Context(), "shop", "*"); err != nil || len(got) != 1 || got[0].Name != "web1" {
+		t.Errorf("carol would unpin %+v: %v", got, err)
+	}
+	w.wantProblem(w.ask("GET", "/v1/sites/shop/unpin?hosts=db1", w.carol, ""), http.StatusNotFound, deploy.ErrNotFound)
+	if pins, err := alice.PreviewUnpin(t.Context(), "shop", "*"); err != nil || len(pins) != 2 {
+		t.Errorf("something has changed: %+v: %v", pins, err)
+	}
+	must(t, err2(alice.Unpin(t.Context(), "shop", "web1", "")))
+	w.wantProblem(w.ask("GET", "/v1/sites/shop/unpin?hosts=web1", w.alice, ""), http.StatusConflict, deploy.ErrPinned)
+}

@@ -118,6 +118,11 @@ type previewInput struct {
 
 type previewOutput struct{ Body List[deploy.RollbackOf] }
 
+type unpinPreviewInput struct {
+	SiteName
+	Hosts string `query:"hosts" required:"true" minLength:"1" maxLength:"4096" doc:"A selector, such as web*,role=db,!web3."`
+}
+
 type unpinInput struct {
 	SiteName
 	Body PinBody
@@ -194,6 +199,15 @@ func (a *API) registerSites() {
 		pins, err := s.Rollback(ctx, c, in.Site, in.Body.Hosts, in.Body.To, in.Body.Reason)
 		return pinsOf(pins), err
 	})
+	Register(a, op("preview-unpin", http.MethodGet, "/v1/sites/{site}/unpin", "Tell which hosts would be unpinned.", "By whom each is pinned, and to what; it changes nothing. It is refused where that would be.", access.Deploy, deploy.ErrNotFound, deploy.ErrPinned),
+		func(ctx context.Context, c *access.Caller, in *unpinPreviewInput) (*pinsOutput, error) {
+			s, err := a.deployments()
+			if err != nil {
+				return nil, err
+			}
+			pins, err := s.PreviewUnpin(ctx, c, in.Site, in.Hosts)
+			return pinsOf(pins), err
+		})
 	Register(a, op("unpin", http.MethodPost, "/v1/sites/{site}/unpin", "Let hosts follow what is deployed.", "They join the deployment that has them. Answers those that were pinned.", access.Deploy, deploy.ErrNotFound, deploy.ErrPinned),
 		func(ctx context.Context, c *access.Caller, in *unpinInput) (*pinsOutput, error) {
 			s, err := a.deployments()

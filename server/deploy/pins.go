@@ -245,34 +245,58 @@ func (s *Service) prepareGroup(ctx context.Context, group []*pinned) error {
 
 // Unpin lets hosts follow what is deployed again: they join the deployment that has them.
 func (s *Service) Unpin(ctx context.Context, by *access.Caller, site, hosts, why string) (out []Pin, err error) {
-	list, err := s.chooseTargets(ctx, by, site, hosts, func(store.Reader, *targetRow) (*Revision, error) { return nil, nil })
+	list, err := s.chooseUnpin(ctx, by, site, hosts)
 	if err != nil {
 		return nil, err
 	}
 	err = s.Store.Write(ctx, func(tx store.Tx) error {
-		out = nil
-		pins, err := all[Pin](tx, pinsTable, site, "")
-		if err != nil {
+		if out, err = pinsAmong(tx, site, hosts, list); err != nil {
 			return err
 		}
-		for _, p := range list {
-			if pins[p.ID] == nil {
-				continue
-			}
-			if _, err := tx.Exec(`DELETE FROM deploy_pins WHERE site = $1 AND host = $2`, site, string(p.ID)); err != nil {
+		for _, p := range out {
+			if _, err := tx.Exec(`DELETE FROM deploy_pins WHERE site = $1 AND host = $2`, site, string(p.Host)); err != nil {
 				return err
 			}
-			out = append(out, *pins[p.ID])
-			if err := access.Audit(tx, access.Entry{At: s.now(), Actor: by.Name, Action: "host.unpin", Host: string(p.ID), Site: site, Reason: why}); err != nil {
+			if err := access.Audit(tx, access.Entry{At: s.now(), Actor: by.Name, Action: "host.unpin", Host: string(p.Host), Site: site, Reason: why}); err != nil {
 				return err
 			}
 		}
 		return nil
 	})
+	s.Poke()
+	return out, err
+}
+
+// PreviewUnpin gives the pins that Unpin would take away, by the same choice of hosts; it changes nothing.
+func (s *Service) PreviewUnpin(ctx context.Context, by *access.Caller, site, hosts string) (out []Pin, err error) {
+	list, err := s.chooseUnpin(ctx, by, site, hosts)
+	if err != nil {
+		return nil, err
+	}
+	err = s.Store.Read(ctx, func(r store.Reader) error {
+		out, err = pinsAmong(r, site, hosts, list)
+		return err
+	})
+	return out, err
+}
+
+// chooseUnpin gives the hosts that a selector means, pinned or not.
+func (s *Service) chooseUnpin(ctx context.Context, by *access.Caller, site, hosts string) ([]*pinned, error) {
+	return s.chooseTargets(ctx, by, site, hosts, func(store.Reader, *targetRow) (*Revision, error) { return nil, nil })
+}
+
+// pinsAmong gives the pins of those hosts that have one; it is an error if none has.
+func pinsAmong(r store.Reader, site, hosts string, list []*pinned) (out []Pin, err error) {
+	pins, err := all[Pin](r, pinsTable, site, "")
+	for _, p := range list {
+		if pin := pins[p.ID]; pin != nil {
+			pin.Name = p.Name // it may have got another one since
+			out = append(out, *pin)
+		}
+	}
 	if err == nil && len(out) == 0 {
 		err = &diag.HintError{Code: ErrPinned, Message: fmt.Sprintf("none of %.200s is pinned", hosts), Hint: "tenet deployments shows who is"}
 	}
-	s.Poke()
 	return out, err
 }
 

@@ -275,7 +275,8 @@ func TestGrants(t *testing.T) {
 		_, rolled := p.Rollback(t.Context(), carl, "shop", hosts, 1, "")
 		_, unpinned := p.Unpin(t.Context(), carl, "shop", hosts, "")
 		_, previewed := p.PreviewRollback(t.Context(), carl, "shop", hosts, 1)
-		for _, err := range []error{created, rolled, unpinned, previewed} {
+		_, looked := p.PreviewUnpin(t.Context(), carl, "shop", hosts)
+		for _, err := range []error{created, rolled, unpinned, previewed, looked} {
 			out = append(out, strings.ReplaceAll(fmt.Sprint(diag.CodeOf(err), " ", err), hosts, "HOSTS"))
 		}
 		return out

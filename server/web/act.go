@@ -108,6 +108,16 @@ func (v *view) showAct(a *act) {
 	v.render(p)
 }
 
+// leadBack leads to the page that shows what an act has come to. A script that has sent the form follows no redirection: it
+// would take the notice, which is for who sees the page.
+func (v *view) leadBack(target string) {
+	if v.isPart() {
+		v.w.Header().Set("HX-Redirect", target)
+		return
+	}
+	v.redirect(target)
+}
+
 // doAct does it, or shows it again with what was filled in and why it was not done.
 func (v *view) doAct(a *act) {
 	notice, err := a.Do(v.r.PostForm)
@@ -118,7 +128,7 @@ func (v *view) doAct(a *act) {
 	}
 	if err == nil {
 		v.note(notice)
-		v.redirect(a.Back)
+		v.leadBack(a.Back)
 		return
 	}
 	var problem *api.Problem

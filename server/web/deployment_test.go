@@ -150,7 +150,7 @@ func TestHostileDeployment(t *testing.T) {
 // TestRollback checks that a rollback names hosts and revisions before it does anything, and does it with exactly these.
 func TestRollback(t *testing.T) {
 	p, f := newTest(t, access.AllGrants(), map[string]any{"/v1/sites/shop/rollback": list(map[string]any{"host": strings.Repeat("a", 52), "name": "web1", "from": 3, "to": 2}, map[string]any{"host": strings.Repeat("a", 52), "name": "web2", "from": 3, "to": 2}, map[string]any{"host": strings.Repeat("a", 52), "name": "db1", "from": 2, "to": 1}),
-		"/v1/sites/shop/pins": list(pinOf("web1"), pinOf("web2"), pinOf("db1")), "/v1/sites/shop/unpin": list(pinOf("web1"))})
+		"/v1/sites/shop/unpin": list(pinOf("db1", "10"), pinOf("web1", "2"), pinOf("web2", "2"))})
 	at := "/sites/shop/rollback?hosts=web*,db1"
 	body := request(p, "GET", at, nil).Body.String()
 	for _, wanted := range []string{"Roll 3 hosts of shop back", "2 hosts from revision 3 of shop to 2: web1, web2.", "1 host from revision 2 of shop to 1: db1.", "tenet rollback shop &#39;web*,db1&#39;"} {
@@ -166,11 +166,18 @@ func TestRollback(t *testing.T) {
 	if request(p, "POST", at+"&to=1", url.Values{"token": {tokenOf(t, body)}}); len(f.done) != 1 || !strings.Contains(f.done[0], `"to":1`) {
 		t.Errorf("to a revision that was chosen: the API was asked %q", f.done)
 	}
-	if body := request(p, "GET", "/sites/shop/unpin?hosts=web*,db1", nil).Body.String(); !strings.Contains(body, "Unpin hosts of shop") || !strings.Contains(body, "Those hosts of web*,db1 that are pinned") {
-		t.Errorf("a selector of which a part is a name counts as that alone:\n%s", body)
+	f.done = nil
+	at = "/sites/shop/unpin?hosts=web*,db1"
+	body = request(p, "GET", at, nil).Body.String()
+	if pinned := "<li>2 hosts are pinned to revision 2 of shop: web1, web2.</li><li>1 host is pinned to revision 10 of shop: db1.</li>"; !strings.Contains(body, "Unpin 3 hosts of shop") || !strings.Contains(body, pinned) {
+		t.Errorf("it does not say which hosts are pinned, and to what:\n%s", body)
 	}
-	if body := request(p, "GET", "/sites/shop/unpin?hosts=web1,web2", nil).Body.String(); !strings.Contains(body, "Unpin 2 hosts of shop") || !strings.Contains(body, "web1, web2.") {
-		t.Errorf("unpin:\n%s", body)
+	if request(p, "POST", at, url.Values{"token": {tokenOf(t, body)}}); len(f.done) != 1 || f.done[0] != `POST /v1/sites/shop/unpin {"hosts":"web*,db1","reason":""}` {
+		t.Errorf("the API was asked %q", f.done)
+	}
+	f.answers["/v1/sites/shop/unpin"] = &api.Problem{Status: http.StatusConflict, Detail: "none of web9 is pinned"}
+	if w := request(p, "GET", "/sites/shop/unpin?hosts=web9", nil); w.Code != http.StatusConflict || !strings.Contains(w.Body.String(), "none of web9 is pinned") {
+		t.Errorf("where none is pinned: %d", w.Code)
 	}
 	for _, path := range []string{"/sites/shop/rollback", "/sites/shop/unpin?hosts=+", "/sites/shop/rollback?hosts=web1&to=-3"} {
 		if w := request(p, "GET", path, nil); w.Code != http.StatusUnprocessableEntity {
@@ -180,6 +187,6 @@ func TestRollback(t *testing.T) {
 }
 
 // pinOf is a pin as the API gives it.
-func pinOf(name string) map[string]any {
-	return map[string]any{"host": strings.Repeat("a", 52), "name": name, "site": "shop", "revision": "2", "by": "ada", "at": noon()}
+func pinOf(name, revision string) map[string]any {
+	return map[string]any{"host": strings.Repeat("a", 52), "name": name, "site": "shop", "revision": revision, "by": "ada", "at": noon()}
 }

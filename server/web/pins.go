@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/tenetcm/tenet/server/api"
@@ -83,33 +82,34 @@ func rollbackEffects(site string, list []deploy.RollbackOf) (effects []string) {
 	return effects
 }
 
-// unpin lets those hosts of a selector that are pinned follow what is deployed.
+// unpin lets those hosts of a selector that are pinned follow what is deployed, and says first which these are, and to what each is pinned.
 func (p *Pages) unpin(v *view) (*act, error) {
 	site := v.r.PathValue("site")
 	hosts, err := v.chosenHosts()
 	if err != nil {
 		return nil, err
 	}
-	pins, err := get[api.List[deploy.Pin]](v, route("v1", "sites", site, "pins"), nil)
+	pins, err := get[api.List[deploy.Pin]](v, route("v1", "sites", site, "unpin"), url.Values{"hosts": {hosts}})
 	if err != nil {
 		return nil, err
 	}
-	names, all := []string{}, strings.Split(hosts, ",")
-	isPlain := !strings.ContainsAny(hosts, "*?[=! ") // names alone, which can be told without the API
-	for _, pin := range pins.Items {
-		if hosts == "*" || isPlain && slices.Contains(all, pin.Name) {
-			names = append(names, pin.Name)
-		}
-	}
-	effect := named(names, "are unpinned, and join the deployment that has them")
-	title := "Unpin " + count(len(names), "host") + " of " + site
-	if len(names) == 0 { // a selector that the API understands
-		title, effect = "Unpin hosts of "+site, "Those hosts of "+hosts+" that are pinned are unpinned, and join the deployment that has them. Pinned are "+strconv.Itoa(len(pins.Items))+"."
-	}
-	return &act{Title: title, Button: "Unpin", Back: route("sites", site), Effects: []string{effect}, Fields: []field{reason()}, Command: []string{"tenet", "unpin", site, hosts},
+	return &act{Title: "Unpin " + count(len(pins.Items), "host") + " of " + site, Button: "Unpin", Back: route("sites", site), Fields: []field{reason()}, Command: []string{"tenet", "unpin", site, hosts},
+		Effects: append(pinEffects(site, pins.Items), "What is unpinned follows what is deployed: it joins the deployment that has it."),
 		Do: func(form url.Values) (string, error) {
 			var done api.List[deploy.Pin]
 			err := v.send(http.MethodPost, route("v1", "sites", site, "unpin"), map[string]any{"hosts": hosts, "reason": form.Get("reason")}, &done)
 			return count(len(done.Items), "host") + " of " + site + " follow what is deployed again.", err
 		}}, nil
+}
+
+// pinEffects groups hosts by the revision to which they are pinned.
+func pinEffects(site string, pins []deploy.Pin) (effects []string) {
+	groups := map[string][]string{}
+	for _, pin := range pins {
+		groups[pin.Revision] = append(groups[pin.Revision], pin.Name)
+	}
+	for _, revision := range slices.SortedFunc(maps.Keys(groups), func(a, b string) int { return cmp.Or(cmp.Compare(number(a), number(b)), cmp.Compare(a, b)) }) {
+		effects = append(effects, named(groups[revision], "are pinned to revision "+revision+" of "+site))
+	}
+	return effects
 }

@@ -21,7 +21,7 @@ func siteAnswers() map[string]any {
 	return map[string]any{
 		"/v1/sites":                list(api.Site{Name: "shop", Newest: revisionOf(3, "web1"), Latest: 7}),
 		"/v1/sites/shop/revisions": list(revisionOf(3, "web1", "web2", "db1"), revisionOf(2, "web1")), "/v1/sites/shop/targets": list(map[string]any{"revision": 2, "hosts": 4}),
-		"/v1/sites/shop/pins": list(pinOf("web1")), "/v1/deployments": list(waiting("bob", 1)),
+		"/v1/sites/shop/pins": list(pinOf("web1", "2")), "/v1/deployments": list(waiting("bob", 1)),
 		"/v1/sites/shop/revisions/3": api.RevisionDetail{Revision: revisionOf(3, "web1"), Errors: []api.SiteRemark{{Text: "site.hcl:4:2: there is no such variable", Hint: "declare it", Hosts: []string{"db1"}, Count: 1}}, Signers: []api.RevisionSigner{{Key: trust.ID(strings.Repeat("k", 51) + "a"), Name: "olga"}}},
 		"/v1/sites/shop/revisions/3/files": list(map[string]any{"name": "site.hcl", "size": 10, "change": map[string]any{"kind": "changed", "diff": "@@ -1 +1 @@\n-a <b>\n+b\n"}},
 			map[string]any{"name": "secrets.hcl", "size": 10, "change": map[string]any{"kind": "changed", "hidden": "encrypted"}}),

@@ -288,18 +288,3 @@ func TestAssets(t *testing.T) {
 		t.Errorf("a file that is none: %d", w.Code)
 	}
 }
-
-// TestNotices checks that what was done is told once, on the next page.
-func TestNotices(t *testing.T) {
-	p, _ := newTest(t, access.AllGrants(), map[string]any{"/v1/tokens/t1": map[string]any{}})
-	token := tokenOf(t, request(p, "GET", "/enrolment/tokens/t1/revoke", nil).Body.String())
-	w := request(p, "POST", "/enrolment/tokens/t1/revoke", url.Values{"token": {token}})
-	if w.Code != http.StatusSeeOther || w.Header().Get("Location") != "/enrolment" {
-		t.Fatalf("%d to %q", w.Code, w.Header().Get("Location"))
-	}
-	c := w.Result().Cookies()[0]
-	w = request(p, "GET", "/enrolment", nil, "Cookie", api.SessionCookie+"=secret; "+c.Name+"="+c.Value)
-	if !strings.Contains(w.Body.String(), "The token is revoked.") || w.Result().Cookies()[0].MaxAge >= 0 {
-		t.Errorf("the notice is not told once:\n%s", w.Body.String())
-	}
-}

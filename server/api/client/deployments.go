@@ -221,6 +221,12 @@ func (c *Client) Rollback(ctx context.Context, site, hosts string, to int64, rea
 	return list.Items, err
 }
 
+// PreviewUnpin gives the pins that Unpin would take away; it changes nothing.
+func (c *Client) PreviewUnpin(ctx context.Context, site, hosts string) ([]Pin, error) {
+	list, err := Call[List[Pin]](ctx, c, http.MethodGet, "/v1/sites/"+url.PathEscape(site)+"/unpin", url.Values{"hosts": {hosts}}, nil)
+	return list.Items, err
+}
+
 // Unpin lets hosts follow what is deployed, and gives those that were pinned.
 func (c *Client) Unpin(ctx context.Context, site, hosts, reason string) ([]Pin, error) {
 	list, err := Call[List[Pin]](ctx, c, http.MethodPost, "/v1/sites/"+url.PathEscape(site)+"/unpin", nil, map[string]any{"hosts": hosts, "reason": reason})

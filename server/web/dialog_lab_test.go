@@ -1,0 +1,39 @@
+//go:build lab
+
+package web_test
+
+import (
+	"testing"
+
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+)
+
+// TestDialogTells checks that what comes of an act is told in its dialog: why it was not done, beside what was typed, and a secret, which stays until
+// it is said to be kept.
+func TestDialogTells(t *testing.T) {
+	tab, s := demoTab(t)
+	do(t, tab, chromedp.Navigate(s.URL+"/hosts/web1"), chromedp.WaitReady("#main"))
+	hold := `main a[data-dialog][href$="/hold"]`
+	do(t, tab, chromedp.WaitVisible(hold), chromedp.Click(hold), chromedp.WaitVisible(`#dialog button[type=submit]`),
+		chromedp.SendKeys(`#dialog input[name=reason]`, "a new disk"), chromedp.SendKeys(`#dialog input[name=hours]`, "many"), chromedp.Click(`#dialog button[type=submit]`))
+	until(t, tab, `document.querySelector("#dialog .problem")?.textContent.includes("a whole number from 1")`)
+	until(t, tab, `location.pathname === "/hosts/web1" && document.getElementById("dialog").open && document.activeElement.matches(".problem") && document.querySelector("#dialog input[name=reason]").value === "a new disk" && document.querySelector("#dialog input[name=hours]").value === "many"`)
+	do(t, tab, chromedp.SendKeys(`#dialog input[name=hours]`, kb.Backspace+kb.Backspace+kb.Backspace+kb.Backspace+"x"), chromedp.Click(`#dialog button[type=submit]`))
+	until(t, tab, `document.querySelectorAll("#dialog .problem").length === 1 && !document.querySelector("#dialog form").dataset.sent`)
+	do(t, tab, chromedp.SendKeys(`#dialog input[name=hours]`, kb.Backspace+"2"), chromedp.Click(`#dialog button[type=submit]`))
+	until(t, tab, `location.pathname === "/hosts/web1" && !document.getElementById("dialog").open && document.querySelector("#notice").textContent.includes("It is on hold")`)
+	// What the API refuses when the dialog opens.
+	do(t, tab, chromedp.Navigate(s.URL+"/sites/shop"), chromedp.WaitReady("#main"))
+	until(t, tab, `(() => { const a = document.createElement("a"); a.href = "/sites/shop/rollback?hosts=none"; a.dataset.dialog = ""; document.getElementById("main").append(a); a.click(); return true; })()`)
+	until(t, tab, `location.pathname === "/sites/shop" && document.querySelector("#dialog .problem")?.textContent.includes("names no host")`)
+	do(t, tab, chromedp.Click(`#dialog button[data-close]`))
+	until(t, tab, `!document.getElementById("dialog").open`)
+	do(t, tab, chromedp.Navigate(s.URL+"/enrolment"), chromedp.WaitReady("#main"), chromedp.Click(`main a[href="/enrolment/tokens/new"]`), chromedp.WaitVisible(`#dialog input[name=note]`),
+		chromedp.SendKeys(`#dialog input[name=note]`, "for the west"), chromedp.Click(`#dialog button[type=submit]`))
+	until(t, tab, `document.querySelector("#dialog [data-once] code")?.textContent.trim().length > 10`)
+	do(t, tab, chromedp.KeyEvent(kb.Escape), chromedp.KeyEvent(kb.Escape))
+	until(t, tab, `document.getElementById("dialog").open && location.pathname === "/enrolment"`)
+	do(t, tab, chromedp.Click(`#dialog a.button[href="/enrolment"]`))
+	until(t, tab, `!document.getElementById("dialog").open && document.querySelector("main").textContent.includes("for the west")`)
+}
