@@ -20,9 +20,12 @@ type Hold struct {
 // HeldError is why an apply may not start.
 type HeldError struct{ Hold }
 
+// OnHold is how the text of a HeldError begins, also where nothing but the text has come from another machine.
+const OnHold = "applies are on hold"
+
 // Error gives the reason, and who gave it.
 func (e *HeldError) Error() string {
-	text := "applies are on hold since " + moment(e.Since)
+	text := OnHold + " since " + moment(e.Since)
 	if !e.Until.IsZero() {
 		text += " until " + moment(e.Until)
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/tenetcm/tenet/server/api"
+	"github.com/tenetcm/tenet/server/deploy"
 )
 
 func (p *Pages) registerDeploymentActs() {
@@ -147,5 +148,8 @@ func (p *Pages) abortDeployment(v *view) (*act, error) {
 	begun := d.names(func(h *api.DeployHost) bool { return h.Turn > 0 })
 	a := deploymentAct(d, "Abort", "abort", named(not, "have not begun: what is there stays"), named(begun, "have begun: this revision stays there"), "It cannot be continued. To bring the rest to the revision, deploy it again.")
 	a.IsGrave = true
+	if d.Phase == string(deploy.Done) { // of which nothing is left but that hosts may come late
+		a.Title, a.Button = fmt.Sprintf("Let no more hosts join deployment %d of %s", d.ID, d.Site), "Let no more join"
+	}
 	return v.steer(a, d, "abort", fmt.Sprintf("Deployment %d is aborted.", d.ID)), nil
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/tenetcm/tenet/server/access"
 	"github.com/tenetcm/tenet/server/api"
+	"github.com/tenetcm/tenet/server/deploy"
 )
 
 // deploymentActs are those that a deployment's phase and a person's rights allow; and why they may not approve, where it waits for that.
@@ -28,8 +29,10 @@ func (v *view) deploymentActs(d *shownDeployment, showsPlan bool) (list []actLin
 			add("Pause", a.Act, "")
 		case a.Act == "continue":
 			add("Continue", a.Act, "main")
-		case a.Act == "abort":
+		case a.Act == "abort" && d.Phase != string(deploy.Done):
 			add("Abort", a.Act, "grave")
+		case a.Act == "abort" && a.Hosts > 0: // it is done, and some may still join
+			add("Let no more join", a.Act, "grave")
 		}
 	}
 	if f := (&frame{view: v}); !f.MaySite("deploy", d.Site) {

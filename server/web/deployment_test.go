@@ -147,6 +147,28 @@ func TestHostileDeployment(t *testing.T) {
 	}
 }
 
+// TestDoneDeployment checks that a deployment that is done is not aborted, and that hosts which may still join it can be kept from that.
+func TestDoneDeployment(t *testing.T) {
+	d := waiting("bob", 3)
+	d["phase"] = "done"
+	p, f := newTest(t, access.AllGrants(), map[string]any{"/v1/deployments/7": d})
+	for hosts, wanted := range map[int]bool{0: false, 2: true} {
+		d["acts"] = []any{map[string]any{"act": "abort", "may": true, "hosts": hosts}}
+		body := request(p, "GET", "/deployments/7", nil).Body.String()
+		if strings.Contains(body, ">Abort<") || strings.Contains(body, ">Let no more join<") != wanted || strings.Contains(body, `href="/deployments/7/abort"`) != wanted {
+			t.Errorf("with %d hosts that may join:\n%s", hosts, body)
+		}
+	}
+	if body := request(p, "GET", "/deployments/7/abort", nil).Body.String(); !strings.Contains(body, "Let no more hosts join deployment 7 of shop") {
+		t.Errorf("it is called otherwise:\n%s", body)
+	}
+	d["phase"] = "rolling"
+	f.answers["/v1/deployments/7"] = d
+	if body := request(p, "GET", "/deployments/7", nil).Body.String(); !strings.Contains(body, ">Abort<") {
+		t.Errorf("one that rolls cannot be aborted:\n%s", body)
+	}
+}
+
 // TestRollback checks that a rollback names hosts and revisions before it does anything, and does it with exactly these.
 func TestRollback(t *testing.T) {
 	p, f := newTest(t, access.AllGrants(), map[string]any{"/v1/sites/shop/rollback": list(map[string]any{"host": strings.Repeat("a", 52), "name": "web1", "from": 3, "to": 2}, map[string]any{"host": strings.Repeat("a", 52), "name": "web2", "from": 3, "to": 2}, map[string]any{"host": strings.Repeat("a", 52), "name": "db1", "from": 2, "to": 1}),

@@ -7,24 +7,36 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tenetcm/tenet/internal/ui/rows"
 	"github.com/tenetcm/tenet/server/api"
 )
 
-// factList are the facts of a host, as one list.
+// factList are the facts of a host, grouped by the first word of their names.
 type factList struct {
 	At     time.Time
 	Words  string
-	Rows   []factRow
+	Alone  []factRow // those that have one value each
+	Groups []factGroup
 	More   int
 	Errors map[string]string
 	Why    *api.Problem // why there are none
 }
 
+// factGroup is a fact that has several values.
+type factGroup struct {
+	Name   string
+	Rows   []factRow
+	IsOpen bool
+}
+
 // factRow is one value.
 type factRow struct{ Name, Value string }
 
-// maxFacts is how many values are shown at once.
-const maxFacts = 2000
+// maxFacts is how many values are shown at once, and maxUnfolded how many of a group that nobody has searched for.
+const (
+	maxFacts    = 2000
+	maxUnfolded = 30
+)
 
 func (v *view) factsOf(name string) (*factList, error) {
 	l := &factList{Words: v.r.URL.Query().Get("words")}
@@ -36,42 +48,61 @@ func (v *view) factsOf(name string) (*factList, error) {
 		return l, nil
 	}
 	l.At, l.Errors = facts.At, facts.Errors
-	rows := []factRow{}
+	all := []factRow{}
 	for _, name := range slices.Sorted(maps.Keys(facts.Facts)) {
 		var value any
 		if err := json.Unmarshal(facts.Facts[name], &value); err != nil {
 			return nil, err
 		}
-		rows = flattenFact(rows, name, value)
+		all = flattenFact(all, name, value)
 	}
 	words := strings.Fields(strings.ToLower(l.Words))
-	for _, row := range rows {
+	found := 0
+	for _, row := range all {
 		text := strings.ToLower(row.Name + " " + row.Value)
 		if slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(text, w) }) {
 			continue
 		}
-		if l.Rows = append(l.Rows, row); len(l.Rows) > maxFacts {
-			l.More++
+		if found++; found <= maxFacts {
+			l.add(factRow{rows.Clean(row.Name), rows.Clean(row.Value)})
 		}
 	}
-	l.Rows = l.Rows[:min(len(l.Rows), maxFacts)]
+	l.More = max(0, found-maxFacts)
+	for i := range l.Groups {
+		l.Groups[i].IsOpen = len(words) > 0 || len(l.Groups[i].Rows) <= maxUnfolded
+	}
 	return l, nil
 }
 
+// add puts a value where it belongs.
+func (l *factList) add(row factRow) {
+	first, _, isPart := strings.Cut(row.Name, ".")
+	if !isPart {
+		l.Alone = append(l.Alone, row)
+		return
+	}
+	i := slices.IndexFunc(l.Groups, func(g factGroup) bool { return g.Name == first })
+	if i < 0 {
+		i = len(l.Groups)
+		l.Groups = append(l.Groups, factGroup{Name: first})
+	}
+	l.Groups[i].Rows = append(l.Groups[i].Rows, row)
+}
+
 // flattenFact adds a fact, or what is in it, by the names by which expressions have them.
-func flattenFact(rows []factRow, name string, value any) []factRow {
+func flattenFact(list []factRow, name string, value any) []factRow {
 	switch value := value.(type) {
 	case map[string]any:
 		if len(value) == 0 {
-			return append(rows, factRow{name, "{}"})
+			return append(list, factRow{name, "{}"})
 		}
 		for _, key := range slices.Sorted(maps.Keys(value)) {
-			rows = flattenFact(rows, name+"."+key, value[key])
+			list = flattenFact(list, name+"."+key, value[key])
 		}
-		return rows
+		return list
 	case string:
-		return append(rows, factRow{name, value})
+		return append(list, factRow{name, value})
 	}
 	text, _ := json.Marshal(value) // it was read from JSON
-	return append(rows, factRow{name, string(text)})
+	return append(list, factRow{name, string(text)})
 }
