@@ -65,6 +65,19 @@ func DiffData(p *states.Part, old, now any) (*DataDiff, error) {
 	return out, nil
 }
 
+// checkAnswer refuses what a rule has retrieved where it is not in the shape of the document: nodes would seem to be missing that are there.
+func (d *document) checkAnswer(by string, plain any) error {
+	for i, r := range d.rules {
+		if r.Retrieves != by {
+			continue
+		}
+		if err := d.list[i].Selector.CheckAnswer(plain); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // divide gives each rule its nodes of a document.
 func (d *document) divide(plain any, isNew bool) (*rules.Division, error) {
 	if divided, err := rules.Divide(d.list, plain, isNew); err != nil || len(d.ignore) == 0 {

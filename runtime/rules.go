@@ -218,7 +218,11 @@ func (e *engine) before(s *step, d *document, c *states.Comparison, last map[str
 	}
 	var old []*rules.Node
 	for _, by := range slices.Sorted(maps.Keys(retrieved)) {
-		divided, err := d.divide(retrieved[by], false)
+		err := d.checkAnswer(by, retrieved[by])
+		var divided *rules.Division
+		if err == nil {
+			divided, err = d.divide(retrieved[by], false)
+		}
 		if err != nil {
 			return nil, &diag.HintError{Message: fmt.Sprintf("what %s retrieves does not fit the rules: %v", by, err), Hint: "retrieve has to give it in the shape of the document"}
 		}
@@ -346,12 +350,17 @@ func (f *finding) problem() error {
 		}
 		deletes := 0
 		for address, d := range f.nodes {
-			if d.Act == states.DeleteNode && f.ruleOf(address) == i {
+			// What the run has nothing to delete with, as one that is a selection, is not deleted.
+			if d.Act == states.DeleteNode && f.ruleOf(address) == i && f.canPurge != nil && f.canPurge(address) {
 				deletes++
 			}
 		}
 		if deletes > 0 {
-			return &diag.HintError{Message: fmt.Sprintf("%s selects nothing any more in %s, and would delete all that it has made%s: %d nodes", r.Address, f.name, map[bool]string{true: ", and all else"}[r.Purges], deletes),
+			nodes := fmt.Sprintf("%d nodes", deletes)
+			if deletes == 1 {
+				nodes = "one node"
+			}
+			return &diag.HintError{Message: fmt.Sprintf("%s selects nothing any more in %s, and would delete all that it has made%s: %s", r.Address, f.name, map[bool]string{true: ", and all else"}[r.Purges], nodes),
 				Hint: "if that is meant, add --empty; else look at the document"}
 		}
 	}
