@@ -2,7 +2,6 @@ package api
 
 import (
 	"context"
-	"errors"
 	"math"
 	"net/http"
 	"slices"
@@ -116,22 +115,19 @@ func (a *API) askMachine(ctx context.Context, c *access.Caller, name, reason str
 	return &remote.Machine{Name: h.Name, Dial: dial, Caller: machine.Caller{User: c.Name, From: "the server", Command: "page"}}, ctx, leave, nil
 }
 
-func errNoAnswer(limit time.Duration) error {
-	return errors.New("the host has not answered within " + limit.String())
-}
-
-// asked has a host answer something.
-func asked[T any](a *API, ctx context.Context, c *access.Caller, name, reason string, ask func(context.Context, *remote.Machine) (T, error)) (out T, err error) {
+// askHostFor has a host answer something.
+func askHostFor[T any](a *API, ctx context.Context, c *access.Caller, name, reason string, ask func(context.Context, *remote.Machine) (T, error)) (out T, err error) {
 	m, bounded, leave, err := a.askMachine(ctx, c, name, reason)
 	if err != nil {
 		return out, err
 	}
 	defer leave()
-	return ask(bounded, m)
+	out, err = ask(bounded, m)
+	return out, hostError(ctx, bounded, err)
 }
 
 func (a *API) askHost(ctx context.Context, c *access.Caller, in *HostName) (*nowOutput, error) {
-	s, err := asked(a, ctx, c, in.ID, "", func(ctx context.Context, m *remote.Machine) (*machine.Status, error) { return m.Status(ctx, "") })
+	s, err := askHostFor(a, ctx, c, in.ID, "", func(ctx context.Context, m *remote.Machine) (*machine.Status, error) { return m.Status(ctx, "") })
 	if err != nil {
 		return nil, err
 	}
@@ -145,21 +141,25 @@ func (a *API) askHost(ctx context.Context, c *access.Caller, in *HostName) (*now
 		Unknown:     slices.DeleteFunc(append([]states.Begun{}, s.Unknown...), func(b states.Begun) bool { return hides(b.Site) }),
 		Unconfirmed: slices.DeleteFunc(append([]journal.Unconfirmed{}, s.Unconfirmed...), func(u journal.Unconfirmed) bool { return hides(u.Site) }),
 		Loops:       slices.DeleteFunc(append([]reconcile.State{}, s.Loops...), func(l reconcile.State) bool { return hides(l.Site) })}
-	if s.Applying != nil {
+	switch {
+	case s.Applying == nil:
+	case hides(access.All): // it says by whom, and of what site
+		out.Applying = "something is being applied"
+	default:
 		out.Applying = s.Applying.Error()
 	}
 	if s.Progress != nil {
 		out.Ended, out.Parts, out.Running = s.Progress.Ended, s.Progress.Parts, s.Progress.Now
 	}
 	if hides(access.All) { // these name no site
-		out.Running, out.Damaged = nil, nil
+		out.Ended, out.Parts, out.Running, out.Damaged = 0, 0, nil, nil
 	}
 	return &nowOutput{out}, nil
 }
 
 func (a *API) pingHost(ctx context.Context, c *access.Caller, in *HostName) (*pongOutput, error) {
 	begin := time.Now()
-	i, err := asked(a, ctx, c, in.ID, "", func(ctx context.Context, m *remote.Machine) (*machine.Identity, error) { return m.Ping(ctx) })
+	i, err := askHostFor(a, ctx, c, in.ID, "", func(ctx context.Context, m *remote.Machine) (*machine.Identity, error) { return m.Ping(ctx) })
 	if err != nil {
 		return nil, err
 	}
@@ -168,7 +168,7 @@ func (a *API) pingHost(ctx context.Context, c *access.Caller, in *HostName) (*po
 }
 
 func (a *API) holdHost(ctx context.Context, c *access.Caller, in *holdInput) (*heldOutput, error) {
-	r, err := asked(a, ctx, c, in.ID, "", func(ctx context.Context, m *remote.Machine) (*machine.HoldResult, error) {
+	r, err := askHostFor(a, ctx, c, in.ID, "", func(ctx context.Context, m *remote.Machine) (*machine.HoldResult, error) {
 		return m.Hold(ctx, machine.HoldRequest{Reason: in.Body.Reason, For: time.Duration(in.Body.Seconds) * time.Second})
 	})
 	if err != nil {
@@ -182,7 +182,7 @@ func (a *API) holdHost(ctx context.Context, c *access.Caller, in *holdInput) (*h
 }
 
 func (a *API) releaseHost(ctx context.Context, c *access.Caller, in *hostAct) (*heldOutput, error) {
-	was, err := asked(a, ctx, c, in.ID, in.Body.Reason, func(ctx context.Context, m *remote.Machine) (*journal.Hold, error) { return m.Unhold(ctx) })
+	was, err := askHostFor(a, ctx, c, in.ID, in.Body.Reason, func(ctx context.Context, m *remote.Machine) (*journal.Hold, error) { return m.Unhold(ctx) })
 	if err != nil {
 		return nil, err
 	}
@@ -192,7 +192,7 @@ func (a *API) releaseHost(ctx context.Context, c *access.Caller, in *hostAct) (*
 }
 
 func (a *API) retryHost(ctx context.Context, c *access.Caller, in *retryInput) (*loopsOutput, error) {
-	loops, err := asked(a, ctx, c, in.ID, in.Body.Reason, func(ctx context.Context, m *remote.Machine) ([]reconcile.State, error) {
+	loops, err := askHostFor(a, ctx, c, in.ID, in.Body.Reason, func(ctx context.Context, m *remote.Machine) ([]reconcile.State, error) {
 		return m.Retry(ctx, in.Body.Site)
 	})
 	if err != nil {

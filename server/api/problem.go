@@ -83,6 +83,7 @@ const (
 	codeCursor    = "cursor"     // it is not one of this list
 	codeMediaType = "media_type" // it is no JSON
 	codeUnhealthy = "unhealthy"  // the server should get no requests
+	codeRefused   = "refused"    // a host that was asked has not done it
 )
 
 // status is the one place where codes of errors become statuses. A code that is not here comes
@@ -97,7 +98,7 @@ func status(code string) int {
 		return http.StatusNotFound
 	case codeMethod:
 		return http.StatusMethodNotAllowed
-	case access.CodeExists, access.CodeLastAdmin, access.CodeBroken, "conflict", "locked", "state", enroll.CodeNameTaken, sessions.CodeAway, sessions.CodeRecovering, sessions.CodePosition, deploy.ErrPhase, deploy.ErrPlan, deploy.ErrPinned, deploy.ErrEmpty, deploy.ErrSign, update.CodeBusy, update.CodeLacking:
+	case access.CodeExists, access.CodeLastAdmin, access.CodeBroken, "conflict", "locked", "state", codeRefused, enroll.CodeNameTaken, sessions.CodeAway, sessions.CodeRecovering, sessions.CodePosition, deploy.ErrPhase, deploy.ErrPlan, deploy.ErrPinned, deploy.ErrEmpty, deploy.ErrSign, update.CodeBusy, update.CodeLacking:
 		return http.StatusConflict
 	case "gone", "expired":
 		return http.StatusGone

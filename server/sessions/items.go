@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/klauspost/compress/zstd"
@@ -63,6 +65,11 @@ const (
 	maxMessage = 4000
 )
 
+// areNames tells whether texts can be names: no store keeps a NUL.
+func areNames(list ...string) bool {
+	return !slices.ContainsFunc(list, func(text string) bool { return len(text) > maxName || strings.ContainsRune(text, 0) })
+}
+
 // maxSites bounds the sites of which a host can tell.
 const maxSites = 256
 
@@ -74,19 +81,19 @@ func (t *batchContent) mayName(site string) bool {
 func (t *batchContent) add(ctx context.Context, s *Sessions, i *control.Item) error {
 	switch {
 	case i.Loop != nil:
-		if i.Loop.Site == "" || len(i.Loop.Site) > maxName || !t.mayName(i.Loop.Site) {
+		if i.Loop.Site == "" || !areNames(i.Loop.Site) || !t.mayName(i.Loop.Site) {
 			return fmt.Errorf("it names no site that is known of the host")
 		}
 		i.Loop.Reason = bound(i.Loop.Reason)
 		t.loops[i.Loop.Site] = &Loop{Loop: *i.Loop, Since: i.At}
 	case i.Run != nil:
-		if i.Run.Run == "" || len(i.Run.Run) > maxName || i.Run.Site == "" || len(i.Run.Site) > maxName || len(i.Run.Revision) > maxName || !t.mayName(i.Run.Site) {
+		if i.Run.Run == "" || i.Run.Site == "" || !areNames(i.Run.Run, i.Run.Site, i.Run.Revision) || !t.mayName(i.Run.Site) {
 			return fmt.Errorf("it names no run")
 		}
 		i.Run.Error = bound(i.Run.Error)
 		t.addReport(i.Run)
 	case i.Event != nil:
-		if i.Event.Run == "" || len(i.Event.Run) > maxName {
+		if i.Event.Run == "" || !areNames(i.Event.Run, i.Event.Site) {
 			return fmt.Errorf("it names no run")
 		}
 		lines := t.events[i.Event.Run]
@@ -99,7 +106,7 @@ func (t *batchContent) add(ctx context.Context, s *Sessions, i *control.Item) er
 		}
 		lines.WriteByte('\n')
 	case i.Update != nil:
-		if len(i.Update.Version) > maxName || len(i.Update.Phase) > maxName {
+		if !areNames(i.Update.Version, string(i.Update.Phase)) {
 			return fmt.Errorf("it names no update")
 		}
 		i.Update.Reason = bound(i.Update.Reason)
@@ -146,8 +153,9 @@ func (t *batchContent) addFacts(ctx context.Context, s *Sessions, f *control.Fac
 	return nil
 }
 
-// bound shortens a text for people.
+// bound shortens a text for people, and takes out what no store keeps.
 func bound(text string) string {
+	text = strings.ReplaceAll(text, "\x00", "\uFFFD")
 	if len(text) <= maxMessage {
 		return text
 	}

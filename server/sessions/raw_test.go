@@ -121,18 +121,25 @@ func TestBatches(t *testing.T) {
 		{1, [][]byte{run("r1"), event("one")}, 2}, // again: its answer was lost
 		{4, [][]byte{event("four")}, 2},           // one lacks before it
 		{3, [][]byte{[]byte("{"), []byte("null"), []byte(`{"run":{}}`), event("two")}, 6},
+		// What no store keeps, and what is too long, holds nothing up.
+		{7, [][]byte{item(t, control.Item{Run: &control.Run{Site: "shop", Run: "r1", Started: time.Now(), Error: "a\x00b"}}), run("r\x00"),
+			item(t, control.Item{Run: &control.Run{Site: "sh\x00p", Run: "r3", Started: time.Now()}}),
+			item(t, control.Item{Loop: &control.Loop{Site: "shop", Phase: control.PhaseWaiting, Reason: "c\x00d"}}),
+			item(t, control.Item{Event: &control.Event{Site: strings.Repeat("x", 5000), Run: "r1", Event: json.RawMessage(`{"text":"long"}`)}}),
+			item(t, control.Item{Event: &control.Event{Site: "s\x00", Run: "r1", Event: json.RawMessage(`{"text":"nul"}`)}}),
+			item(t, control.Item{Update: &control.Update{Version: "1\x00"}})}, 13},
 	} {
 		if got := send(step.first, step.items...); got != step.want {
 			t.Errorf("from %d on it is stored through %d, not %d", step.first, got, step.want)
 		}
 	}
-	a.send(&control.Batch{Session: "another", Stream: "raw", First: 7, Last: 7, Items: [][]byte{run("r2")}})
-	if got := send(7, event("three")); got != 7 {
+	a.send(&control.Batch{Session: "another", Stream: "raw", First: 14, Last: 14, Items: [][]byte{run("r2")}})
+	if got := send(14, event("three")); got != 14 {
 		t.Errorf("it is stored through %d", got)
 	}
 	part, err := f.sessions.Runs(t.Context(), sessions.RunFilter{Hosts: []trust.ID{id}})
 	runs := part.Runs
-	if err != nil || len(runs) != 1 {
+	if err != nil || len(runs) != 1 || runs[0].Error != "a\uFFFDb" {
 		t.Errorf("the runs are %+v: %v", runs, err)
 	}
 	events, err := f.sessions.Events(t.Context(), id, "r1")
