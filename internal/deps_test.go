@@ -31,6 +31,8 @@ var imports = []struct {
 	{"lang/diag", nil, nil},
 	// JSON as it is written everywhere.
 	{"internal/plainjson", nil, nil},
+	// Programs that this one runs, within bounds.
+	{"internal/child", nil, nil},
 	// Files of the program itself, replaced in one step.
 	{"internal/atomicfile", nil, nil},
 	// Texts, line by line.
@@ -45,7 +47,7 @@ var imports = []struct {
 	{"packages/oci", []string{"lang/diag", "packages/archive"}, []string{"packages/oci/registrytest"}},
 	{"packages/oci/registrytest", nil, nil},
 	{"packages/signature", []string{"lang/diag"}, nil},
-	{"packages/git", []string{"internal/sitefiles", "lang/diag", "runtime/fault"}, []string{"packages/git/gittest"}},
+	{"packages/git", []string{"internal/child", "internal/sitefiles", "lang/diag", "runtime/fault"}, []string{"packages/git/gittest"}},
 	{"packages/git/gittest", nil, nil},
 	// What a site has of them.
 	{"packages/lock", []string{"lang/diag", "lang/expr"}, []string{"internal/rapidtest"}},
@@ -121,7 +123,7 @@ var imports = []struct {
 	{"runtime/agent/held", []string{"runtime/trust"}, nil},
 	// The programs that an agent may run.
 	{"runtime/agent/programs", []string{"internal/atomicfile", "internal/plainjson", "lang/diag", "runtime/trust"}, []string{"*"}},
-	{"runtime/agent/daemon", []string{"internal/plainjson", "lang/diag", "runtime/*", "runtime/agent/identity", "runtime/agent/programs", "runtime/link/nats", "states"}, []string{"*"}},
+	{"runtime/agent/daemon", []string{"internal/child", "internal/plainjson", "lang/diag", "runtime/*", "runtime/agent/identity", "runtime/agent/programs", "runtime/link/nats", "states"}, []string{"*"}},
 	{"runtime/agent", []string{"internal/atomicfile", "internal/plainjson", "lang/diag", "lang/site", "runtime/*", "runtime/agent/*", "runtime/link/*", "states"}, []string{"*"}},
 	// Ways to machines. What is said on a connection, what is carried over it, the machine in
 	// this process, one behind a connection, how that is made, and many machines.
@@ -171,13 +173,13 @@ var imports = []struct {
 	// Keys of the server, and whom hosts trust.
 	{"server/authority", []string{"internal/atomicfile", "lang/diag", "runtime/fault", "runtime/trust", "server/store"}, []string{"*"}},
 	// People, what they may do, and what they have done.
-	{"server/access", []string{"internal/atomicfile", "internal/plainjson", "lang/diag", "runtime/fault", "server/store"}, []string{"*"}},
+	{"server/access", []string{"internal/atomicfile", "internal/child", "internal/plainjson", "lang/diag", "runtime/fault", "server/store"}, []string{"*"}},
 	// A provider of identity for tests.
 	{"server/access/accesstest", nil, nil},
 	// Hosts and their states; sessions of their agents; what is wanted of them.
-	{"server/enroll", []string{"lang/diag", "runtime/agent/identity", "runtime/fault", "runtime/link", "runtime/trust", "server/access", "server/authority", "server/contents", "server/store"}, []string{"*"}},
+	{"server/enroll", []string{"internal/child", "lang/diag", "runtime/agent/identity", "runtime/fault", "runtime/link", "runtime/trust", "server/access", "server/authority", "server/contents", "server/store"}, []string{"*"}},
 	{"server/sessions", []string{"lang/diag", "runtime/*", "server/access", "server/authority", "server/broker", "server/contents", "server/enroll", "server/store", "states"}, []string{"*"}},
-	{"server/evaluate", []string{"graph", "packages", "internal/plainjson", "internal/watchdog", "lang", "lang/*", "modules", "runtime/*", "states"}, []string{"*"}},
+	{"server/evaluate", []string{"graph", "packages", "internal/child", "internal/plainjson", "internal/watchdog", "lang", "lang/*", "modules", "runtime/*", "states"}, []string{"*"}},
 	{"server/deploy", []string{"internal/linediff", "internal/plainjson", "internal/sitefiles", "lang/diag", "lang/site", "runtime/*", "internal/ui/grouping", "server/*", "states"}, []string{"*"}},
 	{"server/follow", []string{"internal/atomicfile", "internal/sitefiles", "lang/diag", "lang/site", "packages/git", "runtime/fault", "runtime/rollout", "runtime/source", "runtime/source/*", "server/access", "server/deploy", "server/store", "states"}, []string{"*"}},
 	{"server/update", []string{"lang/diag", "lang/site", "runtime/*", "server/*"}, []string{"*"}},

@@ -103,16 +103,7 @@ func (f *followed) expect(has string, told ...string) {
 	if got := strings.Join(names, " "); got != has {
 		f.Errorf("there is %q, and not %q\n%s", got, has, f.text)
 	}
-	got, rest := f.reportPhases(), told
-	for _, one := range got { // what comes while the program runs may take the place of what waited, and the last one is told in any case
-		i := slices.Index(rest, one)
-		if i < 0 {
-			rest = nil
-			break
-		}
-		rest = rest[i+1:]
-	}
-	if len(rest) > 0 || len(got) == 0 != (len(told) == 0) || len(got) > 0 && got[len(got)-1] != told[len(told)-1] {
+	if got := f.reportPhases(); !slices.Equal(got, told) {
 		f.Errorf("told was\n%s\nand not\n%s\n%s", strings.Join(got, "\n"), strings.Join(told, "\n"), f.text)
 	}
 }

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -27,7 +26,8 @@ type revisionReport struct {
 func openRevisionReport(dir, address, program string, schedule source.Options, show func(source.Report)) (*revisionReport, error) {
 	r := &revisionReport{dir: dir, show: show}
 	if program != "" {
-		r.program = &reportProgram{path: program, dir: dir}
+		r.program, r.failed = openReportProgram(program, dir)
+		r.program.begin()
 	}
 	r.tracker = source.Tracker{Now: time.Now, Tell: func(report source.Report) {
 		show(report)
@@ -47,9 +47,9 @@ func openRevisionReport(dir, address, program string, schedule source.Options, s
 	return r, r.record(r.tracker.Report())
 }
 
-// tell records a report of the revision that counts, and hands it to the program.
+// tell hands a report of the revision that counts to the program, and records it: whoever dies in between does so again.
 func (r *revisionReport) tell(report source.Report) error {
-	return errors.Join(r.record(report), r.hand(report))
+	return errors.Join(r.hand(report), r.record(report))
 }
 
 func (r *revisionReport) record(report source.Report) error {
@@ -68,14 +68,10 @@ func (r *revisionReport) hand(report source.Report) error {
 	if r.program == nil {
 		return nil
 	}
-	data, err := json.Marshal(source.Record{Address: r.kept.Address, Report: report})
-	if err == nil {
-		r.program.hand(data)
-	}
-	return err
+	return r.program.hand(r.kept.Address, report)
 }
 
-// close waits until the program has had the last report, and gives what went wrong.
+// close waits until the program has had what waits, if that does not take long, and gives what went wrong.
 func (r *revisionReport) close() error {
 	err := r.failed
 	if r.failed = nil; r.program != nil {
@@ -89,7 +85,7 @@ func (r *revisionReport) reject(e source.Event) {
 	failed := source.Report{Revision: e.Revision, Phase: source.Failed, Code: "rejected", Message: diag.Shorten(e.Text), Since: e.Time, Components: []source.Component{}}
 	r.kept.Rejected = &failed
 	r.show(failed)
-	r.failed = errors.Join(r.failed, r.record(r.tracker.Report()), r.hand(failed))
+	r.failed = errors.Join(r.failed, r.hand(failed), r.record(r.tracker.Report()))
 }
 
 // hear takes what an apply says.
@@ -105,7 +101,7 @@ func (r *revisionReport) hear(ev states.Event) {
 	case ev.Type == states.EventPart && (ev.Outcome == states.Failed || ev.Outcome == states.Unknown):
 		c := source.Component{Name: states.ComponentOf(ev.Address), Phase: source.Failed, Source: ev.Address, Message: "it failed"}
 		if ev.Error != nil {
-			c.Code, c.Message = ev.Error.Code, ev.Error.Message
+			c.Code, c.Message = diag.Shorten(ev.Error.Code), diag.Shorten(diag.Safe(ev.Error.Message))
 		}
 		r.tracker.Set(c)
 	}

@@ -13,6 +13,8 @@ import (
 	"strconv"
 	"syscall"
 	"time"
+
+	"github.com/tenetcm/tenet/internal/child"
 )
 
 // bootLimit is how long a host may take to boot; it needs about two seconds, where
@@ -306,9 +308,7 @@ func (h *Host) exec(ctx context.Context, stdin []byte, argv []string) (Result, e
 func collect(ctx context.Context, cmd *exec.Cmd) (Result, error) {
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
-	cmd.WaitDelay = 5 * time.Second
+	child.EndTogether(cmd, 5*time.Second)
 	err := cmd.Run()
 	r := Result{Stdout: stdout.Bytes(), Stderr: stderr.Bytes()}
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok && ctx.Err() == nil {

@@ -3,7 +3,6 @@
 package runnerbuild
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -16,6 +15,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/tenetcm/tenet/internal/child"
 )
 
 // Builder builds runners. Its fields are not changed once it is used; its methods may be called from
@@ -134,10 +135,9 @@ func (b *Builder) build(ctx context.Context, from, path, system, arch string) er
 		"-ldflags", "-s -w -X "+module+"/internal/version.stamp="+b.Version, "-o", whole, "./"+program)
 	c.Dir = from
 	c.Env = append(os.Environ(), "GOWORK=off", "GOFLAGS=", "CGO_ENABLED=0", "GOOS="+system, "GOARCH="+goarch, "GOARM="+arm)
-	c.SysProcAttr, c.WaitDelay = &syscall.SysProcAttr{Setpgid: true}, time.Second
-	c.Cancel = func() error { return syscall.Kill(-c.Process.Pid, syscall.SIGKILL) }
-	var errs bytes.Buffer
-	c.Stderr = &errs
+	child.EndTogether(c, time.Second)
+	errs := &child.Output{Limit: 64 << 10}
+	c.Stderr = errs
 	err := c.Run()
 	if err != nil {
 		err = fmt.Errorf("go build in %s: %w: %s", from, err, shorten(errs.String()))

@@ -6,11 +6,11 @@ import (
 	"errors"
 	"io"
 	"os/exec"
-	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
 
+	"github.com/tenetcm/tenet/internal/child"
 	"github.com/tenetcm/tenet/runtime/fault"
 )
 
@@ -120,9 +120,7 @@ func (r *Repository) prepare(ctx context.Context, c command) (*exec.Cmd, *lastWo
 	cmd.Stdin = c.stdin
 	told := &lastWords{}
 	cmd.Stderr = told
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
-	cmd.WaitDelay = time.Second
+	child.EndTogether(cmd, time.Second)
 	return cmd, told
 }
 

@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"time"
 
+	"github.com/tenetcm/tenet/internal/child"
 	"github.com/tenetcm/tenet/internal/plainjson"
 	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/server/store"
@@ -62,7 +63,7 @@ func ProgramKeeper(argv ...string) HeadKeeper {
 		defer cancel()
 		cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 		cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(line), io.Discard, io.Discard
-		cmd.WaitDelay = time.Second // its children may hold what it has written to
+		child.EndTogether(cmd, time.Second)
 		if err := cmd.Run(); err != nil {
 			return fmt.Errorf("%s: %w", argv[0], err)
 		}

@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/tenetcm/tenet/internal/child"
 	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/runtime/agent/identity"
 	"github.com/tenetcm/tenet/runtime/trust"
@@ -148,26 +149,23 @@ func (r *Registry) runHook(ctx context.Context, h *Host) (*Decision, error) {
 	defer cancel()
 	c := exec.CommandContext(ctx, r.options.Hook[0], r.options.Hook[1:]...)
 	c.Stdin = bytes.NewReader(question)
-	out, told := &bounded{limit: maxHookAnswer}, &bounded{limit: maxHookError}
+	out, told := &child.Output{Limit: maxHookAnswer}, &child.Output{Limit: maxHookError}
 	c.Stdout, c.Stderr = out, told
 	c.Env = []string{"PATH=" + os.Getenv("PATH"), "LANG=C.UTF-8"} // the server's environment may hold secrets
-	// What it has begun ends with it.
-	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	c.Cancel = func() error { return syscall.Kill(-c.Process.Pid, syscall.SIGKILL) }
-	c.WaitDelay = 5 * time.Second
+	child.EndTogether(c, 5*time.Second)
 	err = c.Run()
 	switch {
 	case ctx.Err() != nil:
 		return nil, context.Cause(ctx)
 	case errors.Is(err, syscall.EPIPE), err == nil: // it need not read the question
 	default:
-		return nil, fmt.Errorf("%w: %s", err, diag.Safe(told.buffer.String()))
+		return nil, fmt.Errorf("%w: %s", err, diag.Safe(told.String()))
 	}
-	if out.full {
+	if out.IsOver() {
 		return nil, fmt.Errorf("it answers with more than %d bytes", maxHookAnswer)
 	}
 	d := &Decision{}
-	decoder := json.NewDecoder(&out.buffer)
+	decoder := json.NewDecoder(bytes.NewReader(out.Bytes()))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(d); err != nil {
 		return nil, fmt.Errorf("its answer cannot be read: %w", err)
@@ -176,22 +174,4 @@ func (r *Registry) runHook(ctx context.Context, h *Host) (*Decision, error) {
 		return nil, errors.New("its answer is followed by something else")
 	}
 	return d, nil
-}
-
-// bounded keeps the begin of what is written. Its buffer is not embedded: io.Copy would fill it past Write.
-type bounded struct {
-	buffer bytes.Buffer
-	limit  int
-	full   bool
-}
-
-// Write takes all, so that the program is not stopped by it.
-func (b *bounded) Write(p []byte) (int, error) {
-	room := b.limit - b.buffer.Len()
-	if len(p) > room {
-		b.full = true
-		b.buffer.Write(p[:room])
-		return len(p), nil
-	}
-	return b.buffer.Write(p)
 }

@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/tenetcm/tenet/internal/child"
 	"github.com/tenetcm/tenet/lang/diag"
 )
 
@@ -60,13 +61,13 @@ func (e *Evaluator) Ask(ctx context.Context, q Question) (*Answer, error) {
 	cmd.Dir = "/"
 	cmd.Stdin = bytes.NewReader(in)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // it is in no terminal's group
-	cmd.WaitDelay = time.Second
-	said := &limited{most: 64 << 10}
-	out := &limited{most: maxAnswer}
+	child.EndTogether(cmd, time.Second)
+	said := &child.Output{Limit: 64 << 10}
+	out := &child.Output{Limit: maxAnswer, Refusal: io.ErrShortBuffer} // which ends the process
 	cmd.Stdout, cmd.Stderr = out, said
 	ran := cmd.Run()
 	var a Answer
-	if err := json.Unmarshal(out.Bytes(), &a); err != nil || out.isOver {
+	if err := json.Unmarshal(out.Bytes(), &a); err != nil || out.IsOver() {
 		if ctx.Err() != nil {
 			return nil, &diag.HintError{Code: CodeLimit, Message: "the evaluation of the site was ended: " + context.Cause(ctx).Error(), Hint: "look for a loop, or a function that is called too often"}
 		}
@@ -83,20 +84,4 @@ func (e *Evaluator) Ask(ctx context.Context, q Question) (*Answer, error) {
 		return nil, fmt.Errorf("the process that evaluates answered for %d hosts of %d", len(a.Results), len(q.Hosts))
 	}
 	return &a, nil
-}
-
-// limited keeps what is written, up to a limit.
-type limited struct {
-	bytes.Buffer
-	most   int
-	isOver bool
-}
-
-// Write refuses what is too much, by which the process ends.
-func (l *limited) Write(p []byte) (int, error) {
-	if l.Len()+len(p) > l.most {
-		l.isOver = true
-		return 0, io.ErrShortBuffer // which ends the process
-	}
-	return l.Buffer.Write(p)
 }

@@ -1,7 +1,6 @@
 package daemon
 
 import (
-	"bytes"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -13,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tenetcm/tenet/internal/child"
 	"github.com/tenetcm/tenet/internal/plainjson"
 	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/runtime/agent"
@@ -93,9 +93,10 @@ const maxTrial = 64 << 10
 func (d *daemon) try(ctx context.Context, path, version string) error {
 	cmd := exec.CommandContext(ctx, path)
 	cmd.Args = append([]string{d.Argv[0]}, d.Trial...)
-	cmd.Env, cmd.WaitDelay = d.Environ, 5*time.Second
-	var out, errs limited
-	cmd.Stdout, cmd.Stderr = &out, &errs
+	cmd.Env = d.Environ
+	child.EndTogether(cmd, 5*time.Second)
+	out, errs := &child.Output{Limit: maxTrial}, &child.Output{Limit: maxTrial}
+	cmd.Stdout, cmd.Stderr = out, errs
 	in, err := cmd.StdinPipe() // it ends with this process
 	if err != nil {
 		return err
@@ -125,15 +126,4 @@ func (d *daemon) try(ctx context.Context, path, version string) error {
 		return fmt.Errorf("it says that it is %.100q, and the release that it is %s", result.Version, version)
 	}
 	return nil
-}
-
-// limited takes the first bytes of what a program writes.
-type limited struct{ bytes.Buffer }
-
-// Write takes what there is room for.
-func (l *limited) Write(p []byte) (int, error) {
-	if room := maxTrial - l.Len(); room > 0 {
-		l.Buffer.Write(p[:min(room, len(p))])
-	}
-	return len(p), nil
 }
