@@ -64,7 +64,7 @@ func (cmd *pushCmd) Run(ctx runContext, s *client) error {
 	}
 	told := pushedPackage{Reference: ref.String(), Manifest: pushed.Manifest, Digest: pushed.Digest, Existed: existed}
 	if signer != nil {
-		if err := registry.Sign(ctx, pushed, signed); err != nil {
+		if err := registry.Sign(ctx, pushed, signed, ssh.FingerprintSHA256(signer.PublicKey())); err != nil {
 			return failure(fmt.Errorf("it is pushed, but not signed: %w", err))
 		}
 		told.SignedBy = ssh.FingerprintSHA256(signer.PublicKey())

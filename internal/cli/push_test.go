@@ -57,7 +57,7 @@ func TestPushByAgent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	found, err := client.Signatures(t.Context(), pushed)
+	found, err := client.Signatures(t.Context(), pushed, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

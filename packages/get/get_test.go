@@ -296,7 +296,7 @@ func TestSigners(t *testing.T) {
 	}
 	other, err := signature.Sign("sha256:"+strings.Repeat("1", 64), signer)
 	p.must(err)
-	p.must((&oci.Client{}).Sign(t.Context(), pushed, other))
+	p.must((&oci.Client{}).Sign(t.Context(), pushed, other, ""))
 	if _, _, err := p.get(false, false); err == nil || !strings.Contains(err.Error(), "does not fit") {
 		t.Fatalf("another package was signed: %v", err)
 	}
@@ -308,7 +308,7 @@ func TestSigners(t *testing.T) {
 	}
 	signed, err := signature.Sign(pushed.Digest, signer)
 	p.must(err)
-	p.must((&oci.Client{}).Sign(t.Context(), pushed, signed))
+	p.must((&oci.Client{}).Sign(t.Context(), pushed, signed, ""))
 	p.registry.Change(func(o *registrytest.Options) {
 		o.Answer = func(w http.ResponseWriter, r *http.Request) bool {
 			if !strings.Contains(r.URL.Path, "/manifests/sha256:") || strings.HasSuffix(r.URL.Path, pushed.Manifest) {
@@ -377,5 +377,50 @@ func TestCompare(t *testing.T) {
 	want := []string{"~ . input a string, required → number, required", "- . input b", "+ . input c any, required", "- . output o", `- . state file["/x"]`, `+ . state file["/y"]`, "- gone input g"}
 	if !slices.Equal(got, want) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+// However many others attach what is no good signature to a package, or one of a key of theirs, one that tenet push has attached is found.
+func TestFloodOfSignatures(t *testing.T) {
+	for _, noReferrers := range []bool{false, true} {
+		p := newPlace(t, map[string]string{"site.hcl": "site {\n name = \"s\"\n signers = \"signers\"\n}\ncomponent \"web\" {\n source = \"oci://REGISTRY/acme/web:1\"\n}\n"})
+		p.registry.Change(func(o *registrytest.Options) { o.NoReferrers = noReferrers })
+		pushed := p.push("acme/web:1", map[string]string{"main.hcl": "file \"/page\" {\n content = \"one\"\n}\n"})
+		newKey := func() (ssh.Signer, string) {
+			_, private, err := ed25519.GenerateKey(rand.Reader)
+			p.must(err)
+			signer, err := ssh.NewSignerFromKey(private)
+			p.must(err)
+			return signer, ssh.FingerprintSHA256(signer.PublicKey())
+		}
+		good, key := newKey()
+		bad, other := newKey()
+		p.signers = &get.Signers{Name: "signers", Data: []byte("release@acme.example " + string(ssh.MarshalAuthorizedKey(good.PublicKey())))}
+		client := &oci.Client{}
+		flood := func(n int, fingerprint string) {
+			for i := range n {
+				text, err := signature.Sign(fmt.Sprintf("sha256:%064d", i), bad)
+				p.must(err)
+				p.must(client.Sign(t.Context(), pushed, text, fingerprint))
+			}
+		}
+		n := 500
+		if noReferrers { // each of them has the index written anew
+			n = 100
+		}
+		flood(n/2, other)
+		flood(n/2-30, "")
+		flood(30, key) // which is not theirs
+		if _, _, err := p.get(false, false); err == nil || !strings.Contains(err.Error(), "more than 64 signatures") {
+			t.Fatalf("of none that is good is told: %v", err)
+		}
+		text, err := signature.Sign(pushed.Digest, good)
+		p.must(err)
+		p.must(client.Sign(t.Context(), pushed, text, key))
+		l, _, err := p.get(false, false)
+		p.must(err)
+		if got := l.Packages[0].Signer; got != "release@acme.example "+key {
+			t.Errorf("it is signed by %q", got)
+		}
 	}
 }

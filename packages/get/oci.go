@@ -66,7 +66,8 @@ func (r Registries) Signer(ctx context.Context, source, from, files string, sign
 	if err != nil {
 		return "", err
 	}
-	found, err := r.Client.Signatures(ctx, p)
+	keys := allowed.Fingerprints()
+	found, err := r.Client.Signatures(ctx, p, func(key string) bool { return keys[key] })
 	if err != nil {
 		return "", err
 	}

@@ -41,7 +41,7 @@ func TestDebianRegistry(t *testing.T) {
 	}
 
 	for _, signature := range []string{"by me", "by you"} {
-		if err := client.Sign(t.Context(), pushed, []byte(signature)); err != nil {
+		if err := client.Sign(t.Context(), pushed, []byte(signature), ""); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -49,7 +49,7 @@ func TestDebianRegistry(t *testing.T) {
 	if err != nil || found.Digest != contents.Digest || found.Version != "1.4.0" || found.Title != "web" {
 		t.Fatalf("%+v, %v", found, err)
 	}
-	signatures, err := client.Signatures(t.Context(), found)
+	signatures, err := client.Signatures(t.Context(), found, nil)
 	if err != nil || len(signatures.Texts) != 2 {
 		t.Errorf("%q, %v", signatures, err)
 	}

@@ -125,7 +125,7 @@ func TestEndlessBodies(t *testing.T) {
 		"/referrers/": func() error {
 			found, err := client.Resolve(t.Context(), ref)
 			if err == nil {
-				_, err = client.Signatures(t.Context(), found)
+				_, err = client.Signatures(t.Context(), found, nil)
 			}
 			return err
 		},
@@ -309,7 +309,7 @@ func TestMalformedHidesNothing(t *testing.T) {
 		client := &oci.Client{}
 		signed := push(t, parse(t, "oci://"+registry.Host+"/web:1"), "one")
 		good := func() {
-			if err := client.Sign(t.Context(), signed, []byte("a good one")); err != nil {
+			if err := client.Sign(t.Context(), signed, []byte("a good one"), ""); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -326,7 +326,7 @@ func TestMalformedHidesNothing(t *testing.T) {
 		if isFirst {
 			good()
 		}
-		found, err := client.Signatures(t.Context(), signed)
+		found, err := client.Signatures(t.Context(), signed, nil)
 		if err != nil || len(found.Texts) != 1 || string(found.Texts[0]) != "a good one" {
 			t.Errorf("%q, %v", found.Texts, err)
 		}
@@ -364,7 +364,7 @@ func TestHostileSignatures(t *testing.T) {
 					return true
 				}
 			})
-			signatures, err := client.Signatures(t.Context(), signed)
+			signatures, err := client.Signatures(t.Context(), signed, nil)
 			if err != nil || len(signatures.Texts) > 0 || c.want == "" && len(signatures.Unusable) > 0 {
 				t.Errorf("%q, %v", signatures, err)
 			} else if c.want != "" {

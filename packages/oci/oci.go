@@ -29,6 +29,10 @@ const (
 // AnnotationDigest names the digest of the archive's tar, in the annotations of a package's manifest and of its layer.
 const AnnotationDigest = "io.github.tenetcm.package.digest"
 
+// AnnotationKey names the fingerprint of the key that has made a signature ("SHA256:…"), in the annotations of its manifest. Whoever may write to the registry may write any: it tells only which to
+// look at first.
+const AnnotationKey = "io.github.tenetcm.signature.key"
+
 // Limits of what a registry answers.
 const (
 	maxManifest   = 256 << 10

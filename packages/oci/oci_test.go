@@ -204,22 +204,22 @@ func TestSignatures(t *testing.T) {
 		client := &oci.Client{}
 		first := push(t, parse(t, "oci://"+registry.Host+"/web:1.4"), "one")
 		other := push(t, parse(t, "oci://"+registry.Host+"/web:1.5"), "two")
-		if none, err := client.Signatures(t.Context(), first); err != nil || len(none.Texts) > 0 {
+		if none, err := client.Signatures(t.Context(), first, nil); err != nil || len(none.Texts) > 0 {
 			t.Errorf("%q, %v", none, err)
 		}
 		for _, signature := range []string{"by me", "by you"} {
-			if err := client.Sign(t.Context(), first, []byte(signature)); err != nil {
+			if err := client.Sign(t.Context(), first, []byte(signature), ""); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if err := client.Sign(t.Context(), other, []byte("of the other one")); err != nil {
+		if err := client.Sign(t.Context(), other, []byte("of the other one"), ""); err != nil {
 			t.Fatal(err)
 		}
 		found, err := client.Resolve(t.Context(), parse(t, "oci://"+registry.Host+"/web:1.4"))
 		if err != nil {
 			t.Fatal(err)
 		}
-		attached, err := client.Signatures(t.Context(), found)
+		attached, err := client.Signatures(t.Context(), found, nil)
 		signatures := attached.Texts
 		slices.SortFunc(signatures, bytes.Compare)
 		if want := [][]byte{[]byte("by me"), []byte("by you")}; err != nil || !slices.EqualFunc(signatures, want, bytes.Equal) {

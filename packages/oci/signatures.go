@@ -12,14 +12,15 @@ import (
 )
 
 // Sign attaches a signature to a package that the registry has: an artifact that refers to the package's manifest. Where a registry does not know
-// which artifacts refer to others, the list of them is kept under a tag, as OCI 1.1 says.
-func (c *Client) Sign(ctx context.Context, signed Package, signature []byte) error {
+// which artifacts refer to others, the list of them is kept under a tag, as OCI 1.1 says. key is the fingerprint of the key that has signed, which makes the signature easy to find
+// among others; empty: it is one of many.
+func (c *Client) Sign(ctx context.Context, signed Package, signature []byte, key string) error {
 	ctx, cancel := c.withTimeout(ctx)
 	defer cancel()
-	return explain(ctx, signed.Reference, c.sign(ctx, signed, signature))
+	return explain(ctx, signed.Reference, c.sign(ctx, signed, signature, key))
 }
 
-func (c *Client) sign(ctx context.Context, signed Package, signature []byte) error {
+func (c *Client) sign(ctx context.Context, signed Package, signature []byte, key string) error {
 	if len(signature) == 0 || len(signature) > maxSignature {
 		return refuse("", "a signature has up to %d bytes, not %d", maxSignature, len(signature))
 	}
@@ -28,7 +29,11 @@ func (c *Client) sign(ctx context.Context, signed Package, signature []byte) err
 		return err
 	}
 	layer := ocispec.Descriptor{MediaType: sshsigType, Digest: digest.FromBytes(signature), Size: int64(len(signature))}
-	descriptor, data, err := newManifest(SignatureType, layer, subject(signed), nil)
+	var annotations map[string]string
+	if key != "" {
+		annotations = map[string]string{AnnotationKey: key}
+	}
+	descriptor, data, err := newManifest(SignatureType, layer, subject(signed), annotations)
 	if err != nil {
 		return err
 	}
@@ -55,20 +60,21 @@ type Signatures struct {
 	Lost []error
 }
 
-// Signatures gives the signatures that are attached to a package, as Resolve gives it. Nothing is known of them: package signature verifies them.
-func (c *Client) Signatures(ctx context.Context, signed Package) (Signatures, error) {
+// Signatures gives the signatures that are attached to a package, as Resolve gives it. Nothing is known of them: package signature verifies them. Of many the first are those of keys that are
+// wanted, as they say of themselves; nil: all are alike.
+func (c *Client) Signatures(ctx context.Context, signed Package, isWanted func(key string) bool) (Signatures, error) {
 	ctx, cancel := c.withTimeout(ctx)
 	defer cancel()
-	signatures, err := c.signatures(ctx, signed)
+	signatures, err := c.signatures(ctx, signed, isWanted)
 	return signatures, explain(ctx, signed.Reference, err)
 }
 
-func (c *Client) signatures(ctx context.Context, signed Package) (out Signatures, err error) {
+func (c *Client) signatures(ctx context.Context, signed Package, isWanted func(key string) bool) (out Signatures, err error) {
 	repository, err := c.repository(signed.Reference)
 	if err != nil {
 		return out, err
 	}
-	referrers, err := listSignatures(ctx, repository, signed, &out)
+	referrers, err := listSignatures(ctx, repository, signed, isWanted, &out)
 	if err != nil {
 		return out, err
 	}
@@ -95,25 +101,36 @@ func (s *Signatures) pass(why error) {
 	}
 }
 
-// listSignatures lists what is said to be a signature of a package, up to a number. What cannot be one, by what the list says, is passed over.
-func listSignatures(ctx context.Context, repository *remote.Repository, signed Package, out *Signatures) (referrers []ocispec.Descriptor, err error) {
+// listSignatures lists what is said to be a signature of a package, up to a number, and those first that are said to be of keys that are wanted. What cannot be one, by what the list says, is
+// passed over.
+func listSignatures(ctx context.Context, repository *remote.Repository, signed Package, isWanted func(key string) bool, out *Signatures) (referrers []ocispec.Descriptor, err error) {
 	enough := errors.New("there are enough")
+	var others []ocispec.Descriptor
+	found := 0
 	err = repository.Referrers(ctx, *subject(signed), SignatureType, func(page []ocispec.Descriptor) error {
 		for _, referrer := range page {
+			key := referrer.Annotations[AnnotationKey]
 			switch {
 			case referrer.ArtifactType != SignatureType: // a registry may say that it has filtered, and not have
+				continue
 			case referrer.MediaType != ocispec.MediaTypeImageManifest || referrer.Size > maxManifest || !isDigest(string(referrer.Digest)):
 				out.pass(refuse("", "a signature of it is no manifest of at most %d bytes with a SHA-256", maxManifest))
-			case len(referrers) == maxSignatures:
-				return enough
-			default:
+				continue
+			case key != "" && isWanted != nil && isWanted(key):
 				referrers = append(referrers, referrer)
+			case len(others) < maxSignatures:
+				others = append(others, referrer)
+			}
+			if found++; len(referrers) > maxSignatures {
+				return enough
 			}
 		}
 		return nil
 	})
+	referrers = append(referrers, others...)
+	referrers = referrers[:min(len(referrers), maxSignatures)]
 	switch {
-	case errors.Is(err, enough):
+	case errors.Is(err, enough) || err == nil && found > maxSignatures:
 		err = nil
 		out.Unusable = append(out.Unusable, refuse("remove some in the registry", "it has more than %d signatures, and others were not looked at", maxSignatures))
 	case errors.Is(err, errdef.ErrTooManyPages):

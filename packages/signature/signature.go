@@ -61,6 +61,15 @@ func (s *Signers) Find(fingerprint, namespace string, at time.Time) (Signer, err
 	return Signer{}, refuse("where that is somebody to trust, add a line with the key", "%s does not name %s", s.name, fingerprint)
 }
 
+// Fingerprints are those of all keys, whatever each may sign, and when.
+func (s *Signers) Fingerprints() map[string]bool {
+	all := map[string]bool{}
+	for _, l := range s.lines {
+		all[ssh.FingerprintSHA256(l.key)] = true
+	}
+	return all
+}
+
 // Verify tells who has signed a digest, of those who were allowed to at a time.
 func (s *Signers) Verify(digest string, text []byte, at time.Time) (Signer, error) {
 	signature, err := parse(text)

@@ -243,11 +243,14 @@ func (r *Registry) referrers(w http.ResponseWriter, repository, subject string) 
 		if m.subject != subject || key != repository+":"+m.digest {
 			continue
 		}
-		var parsed struct{ ArtifactType string }
+		var parsed struct {
+			ArtifactType string
+			Annotations  map[string]string
+		}
 		if err := json.Unmarshal(m.data, &parsed); err != nil {
 			continue // it was parsed before
 		}
-		list = append(list, map[string]any{"mediaType": m.mediaType, "digest": m.digest, "size": len(m.data), "artifactType": parsed.ArtifactType})
+		list = append(list, map[string]any{"mediaType": m.mediaType, "digest": m.digest, "size": len(m.data), "artifactType": parsed.ArtifactType, "annotations": parsed.Annotations})
 	}
 	w.Header().Set("Content-Type", "application/vnd.oci.image.index.v1+json")
 	json.NewEncoder(w).Encode(map[string]any{"schemaVersion": 2, "mediaType": "application/vnd.oci.image.index.v1+json", "manifests": list})
