@@ -30,6 +30,7 @@ func (a *API) showDeployment(ctx context.Context, c *access.Caller, in *deployme
 	}
 	if out.Counts.Hidden { // what others would do is not theirs to see
 		out.Plan, out.Approved = nil, ""
+		out.Why = reasonOf(brief.Why.WithoutHosts())
 	}
 	out.Acts, err = a.actsOf(ctx, c, s, brief, out.Counts)
 	return &deploymentOutput{out}, err
@@ -37,7 +38,11 @@ func (a *API) showDeployment(ctx context.Context, c *access.Caller, in *deployme
 
 // actsOf lists what can be done with a deployment now.
 func (a *API) actsOf(ctx context.Context, c *access.Caller, s *deploy.Service, d *deploy.Deployment, n *deploy.MemberCounts) (list []DeployAct, err error) {
-	for _, act := range d.Acts() {
+	acts, err := s.ActsOf(ctx, d)
+	if err != nil {
+		return nil, err
+	}
+	for _, act := range acts {
 		may, err := s.May(ctx, c, act, d)
 		if err != nil {
 			return nil, err

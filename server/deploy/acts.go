@@ -2,8 +2,10 @@ package deploy
 
 import (
 	"context"
+	"slices"
 	"time"
 
+	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/runtime/trust"
 	"github.com/tenetcm/tenet/server/access"
 	"github.com/tenetcm/tenet/server/store"
@@ -42,6 +44,19 @@ func (d *Deployment) Acts() (list []string) {
 	tries(ActContinue, func(d *Deployment) error { return d.Continue() })
 	tries(ActAbort, func(d *Deployment) error { return d.Abort("", "", time.Time{}) })
 	return list
+}
+
+// ActsOf lists what can be done with a deployment among the others of its site.
+func (s *Service) ActsOf(ctx context.Context, d *Deployment) ([]string, error) {
+	list := d.Acts()
+	if d.Phase != Done {
+		return list, nil
+	}
+	err := s.Store.Read(ctx, func(r store.Reader) error { return demandNewest(r, d) })
+	if diag.CodeOf(err) == ErrPhase {
+		return slices.DeleteFunc(list, func(act string) bool { return act == ActAbort }), nil
+	}
+	return list, err
 }
 
 // verb is the one that an act takes for each host.

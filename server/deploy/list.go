@@ -41,6 +41,9 @@ func (s *Service) Deployments(ctx context.Context, by *access.Caller, f Filter) 
 			if d != nil {
 				short := *d
 				short.Plan, short.Approved = nil, nil // it may name hosts that are not the caller's to see
+				if !by.MaySiteEverywhere(access.Read, d.Site) {
+					short.Why = short.Why.WithoutHosts()
+				}
 				out = append(out, &short)
 			}
 		}
@@ -80,8 +83,14 @@ func (s *Service) brief(r store.Reader, id int64, moves bool) (*Deployment, erro
 	s.known.Lock()
 	d := s.briefs[id]
 	s.known.Unlock()
-	if d != nil && !moves {
-		return d, nil
+	var phase string
+	if d != nil && !moves { // somebody may have ended it all the same
+		if found, err := store.One(r, `SELECT phase FROM deploy_deployments WHERE id = $1`, []any{id}, &phase); err != nil || !found {
+			return nil, err
+		}
+		if d.Phase == Phase(phase) {
+			return d, nil
+		}
 	}
 	var body []byte
 	found, err := store.One(r, `SELECT body FROM deploy_deployments WHERE id = $1`, []any{id}, &body)
@@ -135,7 +144,7 @@ func (s *Service) Deployment(ctx context.Context, by *access.Caller, id int64) (
 			}
 		}
 		if len(seen) < len(d.Hosts) { // what others would do is not theirs to see
-			d.Plan, d.Approved, d.Batches = nil, nil, nil
+			d.Plan, d.Approved, d.Batches, d.Why = nil, nil, nil, d.Why.WithoutHosts()
 		}
 		d.Hosts = seen
 		return d.readPlan()

@@ -2,10 +2,12 @@ package deploy
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/runtime/trust"
+	"github.com/tenetcm/tenet/server/store"
 )
 
 // Codes of errors of this package.
@@ -78,6 +80,15 @@ func (d *Deployment) Abort(by, why string, now time.Time) error {
 	}
 	d.end(Aborted, Reason{Code: CodeOrder, Text: "aborted by " + by + because(why), Ask: "deploy again"}, World{Now: now})
 	return nil
+}
+
+// demandNewest refuses to end a deployment that is done, unless hosts still join it: they join the newest one of the site.
+func demandNewest(r store.Reader, d *Deployment) error {
+	newest, err := numbers(r, `SELECT MAX(id) FROM deploy_deployments WHERE site = $1 AND phase = 'done'`, d.Site)
+	if err == nil && !slices.Equal(newest, []int64{d.ID}) {
+		err = d.refuse("aborted", "it is done, and no host joins it any more")
+	}
+	return err
 }
 
 // Supersede ends it in favour of a later one of its site.

@@ -52,6 +52,23 @@ type Reason struct {
 	Ask   string    `json:"ask,omitempty"`  // what a person can do about it
 }
 
+// WithoutHosts is the reason of a deployment for somebody who may not see all of its hosts: it names none, and says nothing that is about one.
+func (r Reason) WithoutHosts() Reason {
+	switch r.Code {
+	case CodeInvalid:
+		r.Text = "the site is wrong for some of its hosts"
+	case CodeCycle:
+		r.Text = "hosts read what they give one another"
+	case CodeEmpty:
+		r.Text = "nothing would be wanted any more of some of its hosts"
+	case CodeLimit:
+		r.Text = "more of its hosts have failed than may"
+	case CodeBeforehand:
+		r.Text = "the plans of its hosts cannot be put together"
+	}
+	return r
+}
+
 // notAfter has a reason from the future, which a clock that was set back leaves behind, count from now.
 func (r *Reason) notAfter(now time.Time) {
 	if r.Since.After(now) {

@@ -2,9 +2,12 @@ package deploy
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/tenetcm/tenet/lang/diag"
+	"github.com/tenetcm/tenet/server/access"
 )
 
 // A rollback goes to what hosts have had: it is no way past an approval or past batches.
@@ -63,3 +66,63 @@ func TestFormerRevisionIsKept(t *testing.T) {
 
 // err2 leaves out what else a function gives.
 func err2[T any](_ T, err error) error { return err }
+
+// What was done to a deployment is seen at once, and one that no host joins any more is not ended.
+func TestFormerDeploymentStaysDone(t *testing.T) {
+	p := newPlace(t, "web1")
+	one := p.deploy(shop("one", "web1"), Request{})
+	p.settle()
+	two := p.deploy(shop("two", "web1"), Request{})
+	p.settle()
+	for range 2 {
+		p.must(err2(p.Deployments(t.Context(), p.ann, Filter{})))
+	}
+	if _, err := p.Abort(t.Context(), p.ann, one.ID, ""); diag.CodeOf(err) != ErrPhase {
+		t.Errorf("the former one: %v", err)
+	}
+	for id, want := range map[int64]bool{one.ID: false, two.ID: true} {
+		brief, err := p.Brief(t.Context(), p.ann, id)
+		p.must(err)
+		acts, err := p.ActsOf(t.Context(), brief)
+		p.must(err)
+		if slices.Contains(acts, ActAbort) != want {
+			t.Errorf("deployment %d has the acts %q", id, acts)
+		}
+	}
+	p.must(err2(p.Abort(t.Context(), p.ann, two.ID, "")))
+	three := p.deploy(shop("three", "web1"), Request{})
+	p.settle()
+	p.must(err2(p.Deployments(t.Context(), p.ann, Filter{})))
+	p.must(err2(p.Deployments(t.Context(), p.ann, Filter{})))
+	p.must(err2(p.Abort(t.Context(), p.ann, three.ID, "")))
+	list, err := p.Deployments(t.Context(), p.ann, Filter{})
+	p.must(err)
+	brief, err := p.Brief(t.Context(), p.ann, three.ID)
+	p.must(err)
+	if list[0].Phase != Aborted || brief.Phase != Aborted {
+		t.Errorf("after the abort it is %s in the list, and %s", list[0].Phase, brief.Phase)
+	}
+}
+
+// Why a deployment has failed names no host to who may not see it.
+func TestReasonNamesNoHiddenHost(t *testing.T) {
+	p := newPlace(t, "web1", "secret1")
+	web := access.Selector{}
+	p.must(web.UnmarshalText([]byte("web*")))
+	carl := &access.Caller{Name: "carl", Grants: []access.Grant{{Verb: access.Read, Hosts: web, Site: "shop"}}}
+	d := p.deploy(shop("", "web1", "secret1"), Request{}) // wants nothing
+	p.settle()
+	d = p.expect(d.ID, Failed, CodeEmpty)
+	if !strings.Contains(d.Why.Text, "secret1") {
+		t.Fatalf("it says %q", d.Why.Text)
+	}
+	list, err := p.Deployments(t.Context(), carl, Filter{})
+	p.must(err)
+	one, err := p.Deployment(t.Context(), carl, d.ID)
+	p.must(err)
+	for _, why := range []Reason{list[0].Why, one.Why} {
+		if strings.Contains(why.Text, "secret1") || why.Text == "" || why.Code != CodeEmpty {
+			t.Errorf("carl reads %+v", why)
+		}
+	}
+}

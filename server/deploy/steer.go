@@ -52,6 +52,11 @@ func (s *Service) steer(ctx context.Context, by *access.Caller, id int64, what, 
 		if d == nil {
 			return noDeployment(id)
 		}
+		if what == ActAbort && d.Phase == Done {
+			if err := demandNewest(tx, d.Deployment); err != nil {
+				return err
+			}
+		}
 		was := d.Phase
 		verb, err := change(d.Deployment)
 		if forbidden := demand(enrolled, by, verb, d.Deployment); forbidden != nil {
