@@ -173,6 +173,22 @@ func TestClustersOfSeveralSites(t *testing.T) {
 	if r := p.cluster("two", "abc"); r.Healthy || r.Peers[0].Membership == cluster.IsMember {
 		t.Errorf("one is revoked: %+v", r)
 	}
+
+	// Its name and its labels are a former host's: who could read that one does not read the present host of the name.
+	former := p.hosts[0]
+	former.Labels = map[string]string{"team": "old"}
+	p.hosts[0] = former
+	p.enroll("a")
+	p.hosts[len(p.hosts)-1].Labels = map[string]string{"team": "new"}
+	for team, want := range map[string]int{"old": 0, "new": 1} {
+		grant, err := access.ParseSelector("team=" + team)
+		p.must(err)
+		list, err := p.ClustersOf(t.Context(), &access.Caller{Name: "carl", Grants: []access.Grant{{Verb: access.Read, Hosts: grant, Site: "two"}}}, "", "")
+		p.must(err)
+		if len(list) != 1 || len(list[0].Peers) != want {
+			t.Errorf("who reads hosts of the team %s sees %+v", team, list[0].Peers)
+		}
+	}
 }
 
 // A host goes from one cluster of a site to another by leaving first.

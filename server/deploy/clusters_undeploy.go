@@ -25,39 +25,54 @@ func (s *Service) ClustersOf(ctx context.Context, by *access.Caller, site, host 
 	if err != nil {
 		return nil, err
 	}
+	hosts := byName(enrolled)
+	isOf := func(o *cluster.Overview) bool {
+		return host == "" || slices.ContainsFunc(o.Peers, func(p cluster.PeerReport) bool { return p.Host == host })
+	}
 	err = s.Store.Read(ctx, func(r store.Reader) error {
 		out = []*cluster.Overview{}
 		rows, err := clusterRows(r)
 		for _, row := range rows {
-			if row.Report != nil && (row.Site == site || site == "" && by.MaySite(access.Read, row.Site)) {
-				o := overviewFor(by, row.Report, enrolled)
-				if host == "" || slices.ContainsFunc(o.Peers, func(p cluster.PeerReport) bool { return p.Host == host }) {
-					out = append(out, o)
-				}
+			if row.Report == nil || !isOf(row.Report) || row.Site != site && (site != "" || !by.MaySite(access.Read, row.Site)) {
+				continue
+			}
+			if o := overviewFor(by, row.Report, hosts); isOf(o) { // it may be one of those that the caller may not see
+				out = append(out, o)
 			}
 		}
 		return err
 	})
 	for _, o := range out {
 		if err == nil {
-			err = s.addParts(ctx, o, enrolled)
+			err = s.addParts(ctx, o, hosts)
 		}
 	}
 	return out, err
 }
 
+// byName gives hosts by their names. A name that was revoked may be another host's by now.
+func byName(enrolled []Enrolled) map[string]*Enrolled {
+	out := make(map[string]*Enrolled, len(enrolled))
+	for i := range enrolled {
+		if e := &enrolled[i]; !e.Revoked {
+			out[e.Name] = e
+		}
+	}
+	return out
+}
+
 // addParts adds what members have by the cluster, as they have reported it last.
-func (s *Service) addParts(ctx context.Context, o *cluster.Overview, enrolled []Enrolled) error {
+func (s *Service) addParts(ctx context.Context, o *cluster.Overview, hosts map[string]*Enrolled) error {
 	if s.Report == nil {
 		return nil
 	}
 	for i := range o.Peers {
 		p := &o.Peers[i]
-		k := slices.IndexFunc(enrolled, func(e Enrolled) bool { return e.Name == p.Host && !e.Revoked })
-		if k < 0 {
+		e := hosts[p.Host]
+		if e == nil {
 			continue
 		}
-		report, _, err := s.Report(ctx, enrolled[k].ID, o.Site)
+		report, _, err := s.Report(ctx, e.ID, o.Site)
 		if err != nil {
 			return err
 		}
@@ -69,11 +84,11 @@ func (s *Service) addParts(ctx context.Context, o *cluster.Overview, enrolled []
 }
 
 // overviewFor gives what a caller may know of a cluster.
-func overviewFor(by *access.Caller, r *cluster.Overview, enrolled []Enrolled) *cluster.Overview {
+func overviewFor(by *access.Caller, r *cluster.Overview, hosts map[string]*Enrolled) *cluster.Overview {
 	return r.For(func(host string) bool {
 		to := access.Target{Name: host}
-		if i := slices.IndexFunc(enrolled, func(e Enrolled) bool { return e.Name == host }); i >= 0 {
-			to = enrolled[i].target()
+		if e := hosts[host]; e != nil {
+			to = e.target()
 		}
 		return by.May(access.Read, to, r.Site)
 	}, func(site string) bool { return by.MaySite(access.Read, site) })
@@ -115,7 +130,7 @@ func (s *Service) Undeploy(ctx context.Context, by *access.Caller, site, name, w
 		if newest == 0 {
 			return &diag.HintError{Code: ErrPhase, Message: "the site is not deployed", Hint: "tenet deploy SITE"}
 		}
-		row.Undeployed, out = newest, overviewFor(by, row.Report, enrolled)
+		row.Undeployed, out = newest, overviewFor(by, row.Report, byName(enrolled))
 		if err := row.save(tx); err != nil {
 			return err
 		}
