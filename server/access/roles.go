@@ -22,7 +22,7 @@ type Role struct {
 // SourcedGrant is a grant, and by what somebody has it.
 type SourcedGrant struct {
 	Grant
-	Source string `json:"source"` // "own", or "role NAME"
+	Source string `json:"source"` // "own", or "role NAME"; of a token of a program, "program"
 }
 
 func readRoles(r store.Reader) (out []Role, err error) {

@@ -29,12 +29,7 @@ func (a *API) registerMay() {
 }
 
 func (a *API) listRights(ctx context.Context, c *access.Caller, in *mayInput) (*ListOutput[Right], error) {
-	if in.Name != access.PersonOf(c.Name) {
-		if err := c.DemandEverywhere(access.Admin); err != nil {
-			return nil, err
-		}
-	}
-	_, grants, err := a.o.People.Person(ctx, in.Name)
+	grants, err := a.grantsOf(ctx, c, in.Name)
 	if err != nil {
 		return nil, err
 	}
@@ -53,6 +48,26 @@ func (a *API) listRights(ctx context.Context, c *access.Caller, in *mayInput) (*
 		}
 	}
 	return out, nil
+}
+
+// grantsOf gives the grants of somebody, which the caller or an administrator may know. A program has its own: its person's are more than it may.
+func (a *API) grantsOf(ctx context.Context, c *access.Caller, name string) ([]access.SourcedGrant, error) {
+	if name != access.PersonOf(c.Name) {
+		if err := c.DemandEverywhere(access.Admin); err != nil {
+			return nil, err
+		}
+	} else if c.Kind == access.Program {
+		out := []access.SourcedGrant{}
+		for _, g := range c.Grants {
+			out = append(out, access.SourcedGrant{Grant: g, Source: "program"})
+		}
+		return out, nil
+	}
+	_, grants, err := a.o.People.Person(ctx, name)
+	if grants == nil {
+		grants = []access.SourcedGrant{}
+	}
+	return grants, err
 }
 
 // rightOf tells what grants come to for a verb, of a host and a site as far as these are named.

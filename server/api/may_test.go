@@ -1,9 +1,12 @@
 package api_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/tenetcm/tenet/server/access"
 )
@@ -48,6 +51,15 @@ func TestRights(t *testing.T) {
 	}
 	if r := w.ask("GET", "/v1/people/carol/may?verb=read", w.carol, ""); r.status != 200 {
 		t.Error(r)
+	}
+	// A program has rights of its own.
+	secret := w.ask("POST", "/v1/programs", w.alice, `{"name":"ci","grants":[{"verb":"read","hosts":"role=web","site":"shop"}],"ends":"`+time.Now().Add(time.Hour).UTC().Format(time.RFC3339)+`"}`)
+	var made struct{ Secret string }
+	must(t, json.Unmarshal([]byte(secret.text), &made))
+	for _, path := range []string{"/v1/people/alice/may", "/v1/grants", "/v1/grants?person=alice"} {
+		if got := w.ask("GET", path, made.Secret, ""); got.status != 200 || strings.Contains(got.text, "exec\",\"may\":true") || strings.Contains(got.text, `"hosts":"*"`) || !strings.Contains(got.text, `"source":"program"`) {
+			t.Errorf("%s of a program: %d %s", path, got.status, got.text)
+		}
 	}
 	w.wantProblem(w.ask("GET", "/v1/people/dora/may", w.carol, ""), 403, access.CodeForbidden)
 	w.wantProblem(w.ask("GET", "/v1/people/none/may", w.carol, ""), 403, access.CodeForbidden)

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 
@@ -41,19 +42,7 @@ func (a *API) registerRoles() {
 		func(ctx context.Context, c *access.Caller, in *struct {
 			Person string `query:"person" maxLength:"200" doc:"Whose; empty: one's own."`
 		}) (*ListOutput[access.SourcedGrant], error) {
-			name := in.Person
-			if name == "" {
-				name = access.PersonOf(c.Name)
-			}
-			if name != access.PersonOf(c.Name) {
-				if err := c.DemandEverywhere(access.Admin); err != nil {
-					return nil, err
-				}
-			}
-			_, may, err := a.o.People.Person(ctx, name)
-			if may == nil {
-				may = []access.SourcedGrant{}
-			}
+			may, err := a.grantsOf(ctx, c, cmp.Or(in.Person, access.PersonOf(c.Name)))
 			return &ListOutput[access.SourcedGrant]{List[access.SourcedGrant]{Items: may}}, err
 		})
 }

@@ -1,8 +1,11 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"net/http"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/tenetcm/tenet/lang/diag"
@@ -77,6 +80,9 @@ func (a *API) serverStatus() (*serverOutput, error) {
 		_, target, _ := a.o.Hosts.State(id)
 		out.Body.Unknown = append(out.Body.Unknown, UnknownHost{id, target.Name, sites})
 	}
+	slices.SortFunc(out.Body.Unknown, func(x, y UnknownHost) int {
+		return cmp.Or(strings.Compare(x.Name, y.Name), strings.Compare(string(x.ID), string(y.ID)))
+	})
 	return out, nil
 }
 

@@ -42,8 +42,11 @@ func ReadOutline(packed []byte) (*states.Outline, error) {
 		return nil, fmt.Errorf("an outline is damaged: %w", err)
 	}
 	text, err := io.ReadAll(io.LimitReader(r, maxOutline+1))
-	if err != nil || len(text) > maxOutline {
-		return nil, fmt.Errorf("an outline is damaged, or has more than %d bytes: %w", maxOutline, err)
+	if err != nil {
+		return nil, fmt.Errorf("an outline is damaged: %w", err)
+	}
+	if len(text) > maxOutline {
+		return nil, fmt.Errorf("an outline has more than %d bytes", maxOutline)
 	}
 	o := &states.Outline{}
 	return o, json.Unmarshal(text, o)

@@ -20,13 +20,14 @@ import (
 type refusal struct {
 	revision source.Revision
 	err      error
+	at       time.Time
 	until    time.Time
 	failures int
 }
 
-// holds reports whether a revision is not to be tried yet.
+// holds reports whether a revision is not to be tried yet. A clock that was set back does not make it longer.
 func (r refusal) holds(of source.Revision, now time.Time) bool {
-	return r.err != nil && r.revision.Is(of) && now.Before(r.until)
+	return r.err != nil && r.revision.Is(of) && now.Before(r.until) && !now.Before(r.at)
 }
 
 // after is the refusal after another try. Another revision begins anew.
@@ -38,7 +39,7 @@ func (r refusal) after(err error, of source.Revision, schedule source.Options, n
 	if r.err != nil && r.revision.Is(of) {
 		failures = r.failures
 	}
-	return refusal{revision: of, err: err, until: schedule.Retry(now, failures, rand.Float64()), failures: failures + 1}
+	return refusal{revision: of, err: err, at: now, until: schedule.Retry(now, failures, rand.Float64()), failures: failures + 1}
 }
 
 // upload is which revision of the site a revision of a source has become.
