@@ -71,7 +71,7 @@ type Config struct {
 	GitCredentials string
 	// HostQuota is how many bytes a host may tell a day; 0: sessions.DefaultQuota. StoreLimit is how many bytes the database may take; 0: nobody has said.
 	HostQuota, StoreLimit int64
-	Keys                  func() ([]string, error) // of the secrets of sites; nil: there are none
+	Keys                  func(site string) ([]string, error) // of the secrets of a site; nil: there are none
 	Version               string
 	// Recovery is given the recovery key of a new server, to be shown to a person once.
 	Recovery func(key string) error

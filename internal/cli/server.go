@@ -50,7 +50,7 @@ type serverFlags struct {
 	Issuer   string   `name:"oidc-issuer" help:"Let people log in by this provider of identity (OpenID Connect)." placeholder:"URL"`
 	ClientID string   `name:"oidc-client" help:"What the server is called there." placeholder:"ID"`
 	Secret   string   `name:"oidc-secret-file" help:"The secret that it has there is in this file." placeholder:"FILE"`
-	Identity []string `name:"site-identity" help:"Open secrets of sites with the private key in this file." placeholder:"FILE" sep:"none"`
+	Identity []SiteIdentity `name:"site-identity" help:"Open secrets of a site with the private key in this file; without a site, of all of them." placeholder:"[SITE=]FILE" sep:"none"`
 	Git      string   `name:"git-credentials" help:"Directory with HOST.token or HOST.helper (a program), HOST.pem (certificates of authorities), HOST.key and known_hosts, for repositories of these hosts that are followed." placeholder:"DIR"`
 	OTLP     string   `name:"otlp" help:"Send metrics to this collector of OpenTelemetry each minute, with the headers of OTEL_EXPORTER_OTLP_HEADERS; \"env\": to that of OTEL_EXPORTER_OTLP_ENDPOINT." placeholder:"URL"`
 }

@@ -97,7 +97,8 @@ func (f *serverFlags) arguments() (args []string, err error) {
 	add("oidc-client", f.ClientID, "")
 	add("oidc-secret-file", absolute(f.Secret), "")
 	for _, i := range f.Identity {
-		add("site-identity", absolute(i), "")
+		i.File = absolute(i.File)
+		add("site-identity", i.String(), "")
 	}
 	add("otlp", f.OTLP, "")
 	return args, err

@@ -43,7 +43,7 @@ type ServerConfig struct {
 	AuditHeads                          string   // a file to which the head of the audit is appended
 	Issuer, ClientID                    string   // of a provider of identity
 	ClientKey                           string   // the file with the secret for it
-	Identities                          []string // files with private keys that open secrets of sites
+	Identities                          []SiteIdentity
 	Demo                                int      // how many simulated machines there are
 	Evaluator                           []string // the program that answers Evaluate, with its arguments
 	OTLP                                string   // a collector of OpenTelemetry

@@ -46,7 +46,7 @@ func (services Services) Serve(ctx context.Context, c cli.ServerConfig, ready fu
 		AuditHeads: c.AuditHeads, Identity: provider, OTLP: c.OTLP, OTLPHeader: c.OTLPHeader, GitCredentials: c.GitCredentials, HostQuota: c.HostQuota, StoreLimit: c.StoreLimit,
 		Dir: c.Dir, Listen: c.Listen, Agents: c.Agents, Standby: c.Standby, Store: c.Store, Names: c.Names, Brokers: c.Brokers, BrokerCredentials: c.BrokerCredentials, BrokerCA: c.BrokerCA, CertificateFile: c.CertificateFile, KeyFile: c.KeyFile, Hook: c.Hook,
 		Evaluator: c.Evaluator, Version: version.String(), Recovery: c.ShowRecovery, Failed: func(err error) { log(err.Error()) },
-		Keys: func() ([]string, error) { return readKeys(c.Identities) },
+		Keys: func(site string) ([]string, error) { return readKeys(c.Identities, site) },
 	})
 	if err != nil {
 		return err
@@ -68,10 +68,14 @@ func (services Services) Serve(ctx context.Context, c cli.ServerConfig, ready fu
 	})
 }
 
-// readKeys reads files with private keys.
-func readKeys(files []string) ([]string, error) {
+// readKeys reads files with the private keys of a site.
+func readKeys(files []cli.SiteIdentity, site string) ([]string, error) {
 	keys := make([]string, 0, len(files))
-	for _, name := range files {
+	for _, one := range files {
+		if one.Site != "" && one.Site != site {
+			continue
+		}
+		name := one.File
 		text, err := os.ReadFile(name)
 		if err != nil {
 			return nil, fmt.Errorf("a key for secrets of sites: %w", err)

@@ -52,7 +52,7 @@ func (s *Service) evaluate(ctx context.Context, d *Deployment, ids []trust.ID) (
 	}
 	q.Joined = m.joined
 	if s.Keys != nil {
-		if q.Keys, err = s.Keys(); err != nil {
+		if q.Keys, err = s.Keys(d.Site); err != nil {
 			return nil, err
 		}
 	}

@@ -80,7 +80,7 @@ type Options struct {
 	Evaluate Asker
 	// Signatures is about what is signed elsewhere; nil: nothing is, and the server signs.
 	Signatures Signatures
-	Keys       func() ([]string, error) // texts of the keys that open secrets of sites; nil: there are none
+	Keys       func(site string) ([]string, error) // texts of the keys that open secrets of a site; nil: there are none
 	Clock      func() time.Time         // nil: time.Now
 	Program    string                   // the version of the program that evaluates
 	// Report gives the newest report of a host for a site, nil: there is none; itself nil: hosts report nothing.
