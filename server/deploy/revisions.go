@@ -78,7 +78,7 @@ func (s *Service) Upload(ctx context.Context, by *access.Caller, site string, ar
 		return nil, by.Demand(access.Deploy, access.Target{}, a.Name)
 	}
 	if a.Rollout.HasHooks() {
-		return nil, notSupported("the site's rollout has hooks, which a server does not run yet", "leave before_each and after_each out, or use tenet apply")
+		return nil, notSupported("the site's rollout has hooks, which a server does not run", "leave before_each and after_each out, or use tenet apply")
 	}
 	r := &Revision{Site: a.Name, By: by.Name, At: s.now(), Message: message, Rollout: a.Rollout, Clusters: a.Clusters, Warnings: a.Warnings[:min(len(a.Warnings), maxWarnings)]}
 	for _, h := range a.Hosts {
