@@ -11,9 +11,9 @@ import (
 // accountPage is what one may do oneself, and where one is logged in.
 type accountPage struct {
 	Session  api.Session
-	May      []access.SourcedGrant
+	May      shortList[grantRow]
 	Sessions []access.SessionRecord
-	Programs []access.ProgramRecord
+	Programs shortList[access.ProgramRecord]
 }
 
 func (p *Pages) registerAccount() {
@@ -37,7 +37,7 @@ func (p *Pages) account(v *view) (*page, error) {
 	if err != nil {
 		return nil, err
 	}
-	a.May, a.Sessions, a.Programs = grants.Items, sessions.Items, programs.Items
+	a.May, a.Sessions, a.Programs = v.shortGrants(grants.Items), sessions.Items, shorten(v, "programs", programs.Items, programText)
 	return &page{Template: "account", Title: "Your account", Section: "account", Data: a}, nil
 }
 

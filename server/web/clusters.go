@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strings"
 
 	"github.com/tenetcm/tenet/runtime/cluster"
 	"github.com/tenetcm/tenet/server/api"
@@ -33,15 +34,25 @@ func (p *Pages) clusters(v *view) (*page, error) {
 	if err != nil {
 		return nil, err
 	}
-	var rows []clusterRow
-	for _, c := range list.Items {
+	short := shorten(v, "clusters", list.Items, clusterText)
+	rows := shortList[clusterRow]{listPart: short.listPart}
+	for _, c := range short.Items {
 		row := clusterRow{Cluster: c}
 		for _, peer := range c.Peers {
 			row.Members = append(row.Members, memberRow{peer, peer.Host == c.Leader, peer.Unsettled()})
 		}
-		rows = append(rows, row)
+		rows.Items = append(rows.Items, row)
 	}
 	return &page{Template: "clusters", Title: "Clusters", Section: "clusters", Data: rows, Live: []string{"cluster.changed", "deployment.changed"}}, nil
+}
+
+// clusterText is by what a cluster is found.
+func clusterText(c *api.Cluster) string {
+	words := []string{c.Site + "/" + c.Cluster, c.Site, c.Cluster, string(c.State)}
+	for _, peer := range c.Peers {
+		words = append(words, peer.Host)
+	}
+	return strings.Join(words, " ")
 }
 
 // CanUndeploy tells whether there is anything to be taken away.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -15,7 +16,7 @@ import (
 type enrolment struct {
 	Pending, Locked, Questions []api.ListedHost
 	More                       bool // there are more than are shown
-	Tokens                     []*enroll.Token
+	Tokens                     shortList[*enroll.Token]
 }
 
 // maxShown is how many hosts a page shows where the list of hosts has the rest.
@@ -46,11 +47,10 @@ func (p *Pages) enrolment(v *view) (*page, error) {
 		return nil, err
 	}
 	now := v.o.Clock()
-	for _, t := range tokens.Items {
-		if t.RevokedAt == nil && t.Used < t.Uses && t.ExpiresAt.After(now) && len(e.Tokens) < maxShown {
-			e.Tokens = append(e.Tokens, t)
-		}
-	}
+	valid := slices.DeleteFunc(tokens.Items, func(t *enroll.Token) bool { return t.RevokedAt != nil || t.Used >= t.Uses || !t.ExpiresAt.After(now) })
+	e.Tokens = shorten(v, "tokens", valid, func(t *enroll.Token) string {
+		return t.ID + " " + t.Note + " " + t.Names.String() + " " + t.MadeBy + " " + labelLines(t.Labels)
+	})
 	return &page{Template: "enrolment", Title: "Enrolment", Section: "enrolment", Data: e, Live: []string{"host.changed", "token.changed"}}, nil
 }
 

@@ -23,7 +23,6 @@ func (p *Pages) functions() template.FuncMap {
 		"commas":    commas,
 		"count":     count,
 		"grants":    grantLines,
-		"grantRows": grantRows,
 		"isCommand": isCommand,
 		"isIdle":    isIdle,
 		"join":      func(words []string) string { return strings.Join(words, " ") },

@@ -43,6 +43,16 @@ func grantLines(grants []access.Grant) (lines []string) {
 	return lines
 }
 
+// shortGrants are grants as a page lists them.
+func (v *view) shortGrants(grants []access.SourcedGrant) shortList[grantRow] {
+	return shorten(v, "grants", grantRows(grants), func(g grantRow) string { return g.Verbs + " " + g.Hosts + " " + g.Site + " " + g.Source })
+}
+
+// programText is by what a program is found.
+func programText(p access.ProgramRecord) string {
+	return p.Name + " " + strings.Join(grantLines(p.Grants), " ")
+}
+
 // accessFields are the fields of what one may do.
 func accessFields(roles []string, grants []access.Grant) []field {
 	return []field{

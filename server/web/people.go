@@ -15,13 +15,14 @@ import (
 type peoplePage struct {
 	People   []api.Person
 	Next     string
-	Roles    []access.Role
-	Programs []access.ProgramRecord
+	Roles    shortList[access.Role]
+	Programs shortList[access.ProgramRecord]
 }
 
 // personPage is one person.
 type personPage struct {
 	Person   api.Person
+	May      shortList[grantRow]
 	Question mayQuestion
 	Verbs    []access.Verb
 	Sessions []access.SessionRecord
@@ -57,18 +58,22 @@ func (p *Pages) people(v *view) (*page, error) {
 	}
 	l.People = people.Items
 	if people.Next != "" {
-		l.Next = link("/people", "cursor", people.Next)
+		query := v.filter("roles", "programs")
+		query.Set("cursor", people.Next)
+		l.Next = "/people?" + query.Encode()
 	}
 	roles, err := get[api.List[access.Role]](v, "/v1/roles", nil)
 	if err != nil {
 		return nil, err
 	}
-	l.Roles = roles.Items
+	l.Roles = shorten(v, "roles", roles.Items, func(r access.Role) string {
+		return r.Name + " " + strings.Join(append(grantLines(r.Grants), r.Groups...), " ")
+	})
 	programs, err := get[api.List[access.ProgramRecord]](v, "/v1/programs", url.Values{"all": {"true"}})
 	if err != nil {
 		return nil, err
 	}
-	l.Programs = programs.Items
+	l.Programs = shorten(v, "programs", programs.Items, programText)
 	return &page{Template: "people", Title: "People", Section: "people", Data: l}, nil
 }
 
@@ -78,7 +83,7 @@ func (p *Pages) person(v *view) (*page, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &personPage{Person: person, Verbs: access.Verbs()}
+	d := &personPage{Person: person, Verbs: access.Verbs(), May: v.shortGrants(person.May)}
 	if d.Question, err = v.mayQuestion(person.May); err != nil {
 		return nil, err
 	}

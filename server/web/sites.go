@@ -19,8 +19,8 @@ type sitePage struct {
 	Name        string
 	Revisions   []revisionRow
 	Deployments []*api.Deployment // the newest ones
-	Pins        []deploy.Pin      // the first ones
-	MorePins    int
+	Pins        shortList[deploy.Pin]
+	UnpinAll    string // a selector of all that are pinned, as far as they can be named
 }
 
 // revisionRow is a revision of the list of a site.
@@ -73,8 +73,8 @@ func (p *Pages) site(v *view) (*page, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &sitePage{Name: name, Deployments: deployments.Items[:min(10, len(deployments.Items))], Pins: pins.Items[:min(maxShown, len(pins.Items))]}
-	s.MorePins = len(pins.Items) - len(s.Pins)
+	s := &sitePage{Name: name, Deployments: deployments.Items[:min(10, len(deployments.Items))], UnpinAll: unpinAll(pins.Items)}
+	s.Pins = shorten(v, "pins", pins.Items, func(p deploy.Pin) string { return p.Name + " revision " + p.Revision + " " + p.By + " " + p.Why })
 	for _, r := range revisions.Items {
 		row := revisionRow{Revision: r}
 		for _, w := range wanted.Items {
@@ -108,14 +108,11 @@ func (s *sitePage) Newest() int64 {
 	return s.Revisions[0].Number
 }
 
-// UnpinAll is a selector of all that are pinned, as far as they can be named.
-func (s *sitePage) UnpinAll() string {
+// unpinAll is a selector of hosts that are pinned: of all hosts where they are too many to be named.
+func unpinAll(pins []deploy.Pin) string {
 	var names []string
-	for _, pin := range s.Pins {
+	for _, pin := range pins {
 		names = append(names, pin.Name)
-	}
-	if s.MorePins > 0 {
-		return "*"
 	}
 	return selectorOf(names, "*")
 }

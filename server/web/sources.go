@@ -24,9 +24,12 @@ func (p *Pages) sources(v *view) (*page, error) {
 	if err != nil {
 		return nil, err
 	}
-	var rows []sourceRow
-	for _, s := range list.Items {
-		rows = append(rows, sourceRow{Source: s})
+	short := shorten(v, "sources", list.Items, func(s *api.Source) string {
+		return strings.Join([]string{s.Name, s.Site, s.Address, s.Hosts, s.Phase, s.Reason, s.Message}, " ")
+	})
+	rows := shortList[sourceRow]{listPart: short.listPart}
+	for _, s := range short.Items {
+		rows.Items = append(rows.Items, sourceRow{Source: s})
 	}
 	return &page{Template: "sources", Title: "Sources", Section: "sources", Data: rows, Live: []string{"source.changed", "deployment.changed"}}, nil
 }
