@@ -5,12 +5,14 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"hash"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 
 	"github.com/tenetcm/tenet/lang/diag"
 )
@@ -48,17 +50,39 @@ func Each(ctx context.Context, dir string, f func(name string, info fs.FileInfo)
 	})
 }
 
+// Open opens a file that Each has given, below the folder's root. Who may write there could have put something else in its place since: a link or a device is not opened for that, and nobody waits
+// at a pipe.
+func Open(root *os.Root, name string, info fs.FileInfo) (*os.File, error) {
+	f, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	is, err := f.Stat()
+	if err == nil && (!is.Mode().IsRegular() || !os.SameFile(is, info)) {
+		err = &diag.HintError{Message: filepath.Join(root.Name(), name) + " was replaced while it was read", Hint: "it is read again"}
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
 // Digest is the digest of all files of a folder, with their names and whether they may be executed, as "sha256:…".
 func Digest(ctx context.Context, dir string) (string, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return "", err
+	}
+	defer root.Close()
 	sum := sha256.New()
-	err := Each(ctx, dir, func(name string, info fs.FileInfo) error {
-		f, err := os.Open(filepath.Join(dir, name))
+	err = Each(ctx, dir, func(name string, info fs.FileInfo) error {
+		f, err := Open(root, name, info)
 		if err != nil {
 			return err
 		}
 		defer f.Close()
 		one := sha256.New()
-		if _, err := io.Copy(one, f); err != nil {
+		if _, err := io.Copy(one, io.LimitReader(f, MaxBytes)); err != nil {
 			return err
 		}
 		writeText(sum, name)

@@ -285,7 +285,7 @@ func (f *Follower) former() Former {
 
 // reject keeps the former revision. What keeps this one from being used may be mended elsewhere, so that it is tried with each look.
 func (f *Follower) reject(r Revision, err error) {
-	p := &Problem{Code: diag.CodeOf(err), Message: strings.TrimSpace(err.Error()), Hint: diag.HintOf(err), At: f.Now()}
+	p := &Problem{Code: diag.CodeOf(err), Message: diag.Shorten(strings.TrimSpace(err.Error())), Hint: diag.Shorten(diag.HintOf(err)), At: f.Now()}
 	if before := f.state.Problem; before == nil || before.Message != p.Message {
 		f.tell(Event{Kind: Rejected, Revision: r, Text: p.Message, Hint: p.Hint})
 	} else {

@@ -91,8 +91,13 @@ func copyFiles(ctx context.Context, from, to string) error {
 		return err
 	}
 	defer root.Close()
+	there, err := os.OpenRoot(from)
+	if err != nil {
+		return err
+	}
+	defer there.Close()
 	return sitefiles.Each(ctx, from, func(name string, info fs.FileInfo) error {
-		f, err := os.Open(filepath.Join(from, name))
+		f, err := sitefiles.Open(there, name, info)
 		if err != nil {
 			return err
 		}
