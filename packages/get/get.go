@@ -79,6 +79,7 @@ type Getter struct {
 	former *lock.Lock
 	opened map[string]*opening
 	bytes  int64 // of what was brought
+	swept  bool  // what others have left in the cache is removed
 }
 
 // opening is a package that is being opened, once, whoever asks.
@@ -178,7 +179,10 @@ func (g *Getter) bring(ctx context.Context, origin Origin, o *opening) error {
 	if err := os.MkdirAll(filepath.Join(g.Cache, "sha256"), 0o755); err != nil {
 		return err
 	}
-	draft, err := os.MkdirTemp(g.Cache, ".draft-")
+	if err := g.removeDrafts(); err != nil {
+		return err
+	}
+	draft, err := os.MkdirTemp(g.Cache, draftPrefix)
 	if err != nil {
 		return err
 	}
@@ -200,6 +204,28 @@ func (g *Getter) bring(ctx context.Context, origin Origin, o *opening) error {
 	}
 	o.files = os.DirFS(dir)
 	return g.weigh(o)
+}
+
+// draftAge is from when on nobody works on a draft any more: a download takes some minutes.
+const draftAge = 24 * time.Hour
+
+// removeDrafts removes, once, what processes have left in the cache that were killed: each may be as large as a package.
+func (g *Getter) removeDrafts() error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.swept {
+		return nil
+	}
+	g.swept = true
+	entries, err := os.ReadDir(g.Cache)
+	for _, e := range entries {
+		info, failed := e.Info()
+		if failed != nil || !strings.HasPrefix(e.Name(), draftPrefix) || time.Since(info.ModTime()) < draftAge {
+			continue // one that is gone was another process's
+		}
+		err = errors.Join(err, os.RemoveAll(filepath.Join(g.Cache, e.Name())))
+	}
+	return err
 }
 
 // Limits of what one site may bring: packages name others, and whoever has made one of them says which.
