@@ -55,7 +55,8 @@ func askPages(ctx context.Context, program, work string, o options) error {
 		return err
 	}
 	pages := []string{"/", "/hosts", "/hosts?words=node123", "/hosts?words=web+shop", "/hosts?select=role%3Ddb", "/hosts?phase=help", "/hosts?readiness=not-ready&select=zone%3Dz3", "/hosts?drift=drifted", "/groups",
-		"/hosts/node00042", "/runs", "/runs?outcome=failed", "/runs?select=role%3Ddb", "/deployments", "/deployments/1", "/sites", "/sites/shop", "/sources", "/clusters", "/enrolment", "/account"}
+		"/hosts/node00042", "/runs", "/runs?outcome=failed", "/runs?select=role%3Ddb", "/deployments", "/deployments/1", "/deployments/1?tab=hosts", "/sites", "/sites/shop",
+		"/sites/shop/revisions/1", "/sources", "/clusters", "/enrolment", "/audit", "/people", "/people/narrow", "/server", "/account"}
 	if len(run.Items) > 0 {
 		pages = append(pages, "/hosts/"+run.Items[0].Name+"/runs/"+run.Items[0].Run)
 	}
