@@ -25,18 +25,24 @@ type hostList struct {
 // List is deploy.Hosts'. Nobody changes what it gives.
 func (l *hostList) List(ctx context.Context) ([]deploy.Enrolled, error) {
 	l.mu.Lock()
-	defer l.mu.Unlock()
+	from, list := l.read, l.list
+	l.mu.Unlock()
 	var changed []*enroll.Host
-	newest := l.read
+	newest := from
 	err := l.store.Read(ctx, func(r store.Reader) (err error) {
-		changed, newest, err = enroll.ChangedSince(r, l.read)
+		changed, newest, err = enroll.ChangedSince(r, from)
 		return err
 	})
 	if err != nil || len(changed) == 0 {
-		return l.list, err
+		return list, err
 	}
-	l.list, l.read = withChanged(l.list, changed), newest
-	return l.list, nil
+	list = withChanged(list, changed)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if newest > l.read { // nobody has read further meanwhile
+		l.list, l.read = list, newest
+	}
+	return list, nil
 }
 
 // withChanged gives a list in which hosts are as they are now.
