@@ -1,6 +1,7 @@
 package follow
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -183,7 +184,7 @@ func (f *follower) begin() error {
 	if err != nil {
 		return err
 	}
-	f.follows, err = source.Open(source.Config{Source: from, Dir: filepath.Join(f.dir, "followed"), Signed: f.row.Signers != "", After: f.row.State.Held, Options: f.row.schedule(), Now: f.service.Clock,
+	f.follows, err = source.Open(source.Config{Source: from, Dir: filepath.Join(f.dir, "followed"), Signed: f.row.Signers != "", After: cmp.Or(f.row.State.Held, f.row.State.Lost), Options: f.row.schedule(), Now: f.service.Clock,
 		Check: func(ctx context.Context, dir string) error { return f.upload(ctx, dir, f.follows.State().Seen) }})
 	return err
 }
