@@ -13,16 +13,16 @@ import (
 	"github.com/tenetcm/tenet/server/api/client"
 )
 
-// A host says what differs from what is wanted, to whom may plan for it, and changes nothing.
+// A host says what differs from what is wanted, to whom may plan the site for it: in their name, which is kept. It changes nothing.
 func TestHostDrift(t *testing.T) {
 	p := openPlace{newSignedPlace(t, "web1")}
 	p.Deployments.Evaluate = p
 	drift := func(c *client.Client) (api.HostDrift, error) {
-		return client.Call[api.HostDrift](t.Context(), c, http.MethodGet, "/v1/hosts/web1/sites/shop/drift", nil, nil)
+		return client.Call[api.HostDrift](t.Context(), c, http.MethodPost, "/v1/hosts/web1/sites/shop/drift", nil, map[string]any{"reason": "a look"})
 	}
 	d := p.deployOpen(`file "/etc/app.conf" { content = "wanted\n" }`, client.DeployRequest{})
 	p.awaitPhase(d.ID, "it is done", isDone)
-	planner, reader := p.person("pia", "read@web*", "plan@web*"), p.person("rita", "read@web*")
+	planner, reader := p.person("pia", "read@web*", "plan@web*:shop"), p.person("rita", "read@web*")
 	told, err := drift(planner)
 	must(t, err)
 	for _, ev := range told.Rows {
@@ -47,6 +47,14 @@ func TestHostDrift(t *testing.T) {
 	}
 	if again, err := drift(planner); err != nil || len(again.Rows) != len(told.Rows) {
 		t.Errorf("what differed is not so any more (%v)", err)
+	}
+	asked := []string{}
+	for e, err := range p.person("auda", "admin@*").Audit(t.Context(), client.AuditFilter{Action: "host.request"}) {
+		must(t, err)
+		asked = append(asked, e.Actor+" "+e.Detail["operation"]+" "+e.Detail["name"]+" "+e.Site+": "+e.Reason)
+	}
+	if len(asked) != 3 || asked[0] != "pia plan web1 shop: a look" {
+		t.Errorf("the audit has %q", asked)
 	}
 	if _, err := drift(reader); diag.CodeOf(err) != access.CodeForbidden {
 		t.Errorf("who may read alone: %v", err)

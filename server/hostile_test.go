@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -92,14 +93,15 @@ func (b *target) client(secret string) *client.Client {
 	return c
 }
 
-// grants reads VERB@HOSTS.
+// grants reads VERB@HOSTS, and VERB@HOSTS:SITE.
 func (b *target) grants(texts ...string) (list []access.Grant) {
 	b.t.Helper()
 	for _, text := range texts {
-		verb, hosts, _ := strings.Cut(text, "@")
+		verb, rest, _ := strings.Cut(text, "@")
+		hosts, site, _ := strings.Cut(rest, ":")
 		selector, err := access.ParseSelector(hosts)
 		must(b.t, err)
-		list = append(list, access.Grant{Verb: access.Verb(verb), Hosts: selector, Site: access.All})
+		list = append(list, access.Grant{Verb: access.Verb(verb), Hosts: selector, Site: cmp.Or(site, access.All)})
 	}
 	return list
 }

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"net/http"
@@ -102,6 +103,7 @@ type passing struct {
 	caller *access.Caller // as they were when it began
 	secret string
 	host   *enroll.Host // likewise
+	within string       // the site that alone is asked about; empty: rights are for all sites
 	reason string       // for the audit; a request may have its own
 	socket *websocket.Conn
 	way    channel.Transport
@@ -121,8 +123,8 @@ func (p *passing) now(ctx context.Context, verbs ...access.Verb) (*access.Caller
 	}
 	_, target, known := p.api.o.Hosts.State(p.host.ID)
 	for _, verb := range verbs {
-		if !known || !caller.May(verb, target, "") {
-			return nil, &diag.HintError{Code: access.CodeForbidden, Message: "this takes the grant \"" + string(verb) + "\" for " + p.host.Name + " and all sites", Hint: "somebody who administers the server can give it to you"}
+		if !known || !caller.May(verb, target, p.within) {
+			return nil, &diag.HintError{Code: access.CodeForbidden, Message: "this takes the grant \"" + string(verb) + "\" for " + p.host.Name + " and " + cmp.Or(p.within, "all sites"), Hint: "somebody who administers the server can give it to you"}
 		}
 	}
 	return caller, nil

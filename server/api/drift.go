@@ -21,14 +21,22 @@ type HostDrift struct {
 
 type driftOutput struct{ Body HostDrift }
 
+type driftInput struct {
+	HostName
+	Site string `path:"site" maxLength:"200" doc:"The name of the site."`
+	Body struct {
+		Reason string `json:"reason,omitempty" maxLength:"1000" doc:"Why, for the audit."`
+	}
+}
+
 // registerDrift has a host say what differs.
 func (a *API) registerDrift() {
-	Register(a, Operation{ID: "show-host-drift", Method: http.MethodGet, Path: "/v1/hosts/{id}/sites/{site}/drift", Tag: "hosts", Scope: Somewhere, Verb: access.Plan, Limit: driftLimit + 10*time.Second,
-		Summary: "Ask a host what differs from what is wanted.", Description: "It plans what is wanted of it for the site now, on its shadow, and changes nothing. Answers once it has.",
+	Register(a, Operation{ID: "ask-host-drift", Method: http.MethodPost, Path: "/v1/hosts/{id}/sites/{site}/drift", Tag: "hosts", Scope: Somewhere, Verb: access.Plan, Limit: driftLimit + 10*time.Second,
+		Summary: "Ask a host what differs from what is wanted.", Description: "It plans what is wanted of it for the site now, on its shadow, in the caller's name, and changes nothing. Answers once it has.",
 		Codes: []string{access.CodeNotFound, access.CodeForbidden, sessions.CodeAway, access.CodeTooMany}}, a.hostDrift)
 }
 
-func (a *API) hostDrift(ctx context.Context, c *access.Caller, in *hostSiteInput) (*driftOutput, error) {
+func (a *API) hostDrift(ctx context.Context, c *access.Caller, in *driftInput) (*driftOutput, error) {
 	h, err := a.readableHost(ctx, c, in.ID)
 	if err != nil {
 		return nil, err
@@ -38,12 +46,12 @@ func (a *API) hostDrift(ctx context.Context, c *access.Caller, in *hostSiteInput
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, driftLimit, errNoAnswer(driftLimit))
 	defer cancel()
-	p := &passing{api: a, ctx: ctx, cancel: cancel, caller: c, secret: secretOf(ctx), host: h, look: make(chan struct{}, 1), verbs: map[access.Verb]bool{access.Plan: true}}
+	p := &passing{api: a, ctx: ctx, cancel: cancel, caller: c, secret: secretOf(ctx), host: h, within: in.Site, reason: in.Body.Reason, look: make(chan struct{}, 1), verbs: map[access.Verb]bool{access.Plan: true}}
 	if err := a.connections.join(p); err != nil {
 		return nil, err
 	}
 	defer a.connections.leave(p)
-	rows, err := a.o.Sessions.PlanTarget(ctx, h.ID, in.Site)
+	rows, err := a.o.Sessions.PlanTarget(ctx, h.ID, in.Site, p.sign, c.Name)
 	if err != nil {
 		return nil, err
 	}

@@ -23,28 +23,34 @@ const (
 
 // Plan has a host plan what is sealed to it, on its shadow, and gives the rows. The sealed bundle and its files are contents that the host may fetch for that.
 func (s *Sessions) Plan(ctx context.Context, id trust.ID, site string, sealed trust.Content, files []trust.Content) ([]states.Event, error) {
+	return s.plan(ctx, id, s.SignAs("the server"), "", &trust.Assignment{Site: site, Bundle: sealed, Files: files})
+}
+
+// plan has a host plan for somebody; empty: for the server.
+func (s *Sessions) plan(ctx context.Context, id trust.ID, sign Sign, user string, wanted *trust.Assignment) ([]states.Event, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, planLimit, fmt.Errorf("the host has not planned within %v", planLimit))
 	defer cancel()
-	defer s.offer(id, site, sealed, files)()
-	conn, _, err := s.Dial(ctx, id, s.SignAs("the server"), wire.Opening{})
+	defer s.offer(id, wanted)()
+	conn, _, err := s.Dial(ctx, id, sign, wire.Opening{})
 	if err != nil {
 		return nil, err
 	}
 	defer conn.Close() // its end says nothing that matters any more
 	stop := context.AfterFunc(ctx, func() { conn.Close() })
 	defer stop()
-	ask := &wire.Sealed{Site: site, Bundle: wireContent(sealed)}
-	for _, f := range files {
+	ask := &wire.Sealed{Site: wanted.Site, Bundle: wireContent(wanted.Bundle)}
+	for _, f := range wanted.Files {
 		ask.Files = append(ask.Files, wireContent(f))
 	}
-	if err := conn.Send(wire.KindRequest, wire.Request{Op: wire.OpPlan, From: "the server", Sealed: ask}); err != nil {
+	if err := conn.Send(wire.KindRequest, wire.Request{Op: wire.OpPlan, User: user, From: "the server", Sealed: ask}); err != nil {
 		return nil, err
 	}
 	return rows(conn)
 }
 
-// PlanTarget has a host plan what is wanted of it for a site now: the rows say what differs. Nothing is wanted: there are none.
-func (s *Sessions) PlanTarget(ctx context.Context, id trust.ID, site string) ([]states.Event, error) {
+// PlanTarget has a host plan what is wanted of it for a site now, for a person whose requests are decided about by sign: the rows say
+// what differs. Nothing is wanted: there are none.
+func (s *Sessions) PlanTarget(ctx context.Context, id trust.ID, site string, sign Sign, user string) ([]states.Event, error) {
 	h := s.known(id)
 	if h == nil {
 		return nil, nil
@@ -55,7 +61,7 @@ func (s *Sessions) PlanTarget(ctx context.Context, id trust.ID, site string) ([]
 	if t == nil || t.Absent {
 		return nil, nil
 	}
-	return s.Plan(ctx, id, site, t.Bundle, t.Files)
+	return s.plan(ctx, id, sign, user, &trust.Assignment{Site: site, Bundle: t.Bundle, Files: t.Files})
 }
 
 func wireContent(c trust.Content) wire.Content {
@@ -96,9 +102,9 @@ func rows(conn *wire.Conn) (list []states.Event, err error) {
 }
 
 // offer lets a host fetch contents of what is not wanted of it yet, until it is taken back.
-func (s *Sessions) offer(id trust.ID, site string, sealed trust.Content, files []trust.Content) (end func()) {
+func (s *Sessions) offer(id trust.ID, wanted *trust.Assignment) (end func()) {
 	h := s.host(id)
-	o := &Target{Assignment: trust.Assignment{Site: site, Bundle: sealed, Files: files}}
+	o := &Target{Assignment: *wanted}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.offers = append(h.offers, o)

@@ -20,9 +20,17 @@ type driftPage struct {
 	Problem *api.Problem
 }
 
-// driftOf asks a host about the site that the address names, or about the one that has drifted.
-func (v *view) driftOf(h *hostPage) (*driftPage, error) {
-	d := &driftPage{Site: v.r.URL.Query().Get("site")}
+func (p *Pages) registerHostDrift() {
+	const pattern = "/hosts/{name}/sites/{site}/drift"
+	p.answer(pattern, p.hostDrift)
+	p.mux.HandleFunc("GET "+pattern, func(w http.ResponseWriter, r *http.Request) { // nothing is asked by looking at it
+		p.newView(w, r).redirect(link(route("hosts", r.PathValue("name")), "tab", "drift", "site", r.PathValue("site")))
+	})
+}
+
+// driftOf chooses the site that the address names, or else the one that has drifted.
+func driftOf(h *hostPage, site string) *driftPage {
+	d := &driftPage{Site: site}
 	for _, s := range h.Sites {
 		if d.Site == "" && s.HasDrifted() {
 			d.Site = s.Name
@@ -34,12 +42,23 @@ func (v *view) driftOf(h *hostPage) (*driftPage, error) {
 	for _, s := range h.Sites {
 		d.Sites = append(d.Sites, navigation{link(h.Path(), "tab", "drift", "site", s.Name), s.Name, s.Name == d.Site})
 	}
-	if d.Site == "" {
-		return d, nil
+	return d
+}
+
+// hostDrift has a host look, and shows what it says.
+func (p *Pages) hostDrift(v *view) (*page, error) {
+	h, err := v.hostOf(v.r.PathValue("name"))
+	if err != nil {
+		return nil, err
 	}
-	drift, err := get[api.HostDrift](v, route("v1", "hosts", string(h.Host.ID), "sites", d.Site, "drift"), nil)
+	h.Tab, h.Drift = "drift", driftOf(h, v.r.PathValue("site"))
+	shown, d := h.page(), h.Drift
+	shown.Live = nil
+	var drift api.HostDrift
+	err = v.send(http.MethodPost, route("v1", "hosts", string(h.Host.ID), "sites", d.Site, "drift"), map[string]any{}, &drift)
 	if d.Problem = problemOf(err); d.Problem != nil && d.Problem.Status != http.StatusUnauthorized {
-		return d, nil
+		shown.Status = d.Problem.Status
+		return shown, nil
 	}
 	if err != nil {
 		return nil, err
@@ -49,7 +68,7 @@ func (v *view) driftOf(h *hostPage) (*driftPage, error) {
 		return nil, err
 	}
 	d.At, d.View = drift.At, rows.Of([]string{h.Host.Name}, grouped)
-	return d, nil
+	return shown, nil
 }
 
 // HasDrifted tells whether something differs, and is left so.
