@@ -49,11 +49,8 @@ func cookie(name, value string, seconds int) *http.Cookie {
 	return &http.Cookie{Name: name, Value: value, Path: "/", Secure: true, HttpOnly: true, SameSite: http.SameSiteStrictMode, MaxAge: seconds}
 }
 
-// parse reads a form, and refuses one that is not of the server's own pages.
+// parse refuses a form that is not of the server's own pages.
 func (v *view) parse() error {
-	if err := v.r.ParseForm(); err != nil {
-		return &api.Problem{Status: http.StatusBadRequest, Title: "Bad request", Detail: "The form cannot be read.", Hint: "Load the page anew, and send it again."}
-	}
 	if !hmac.Equal([]byte(v.r.PostForm.Get(tokenField)), []byte(v.token())) {
 		return &api.Problem{Status: http.StatusForbidden, Title: "Not sent", Detail: "This form is not of a page that you were shown since you logged in: somebody else may have sent it, or the server was started again.",
 			Hint: "Load the page anew, and send it again. Nothing was done."}

@@ -10,6 +10,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"html/template"
+	"io"
 	"net/http"
 	"path"
 	"regexp"
@@ -40,6 +41,7 @@ type Pages struct {
 	templates map[string]*template.Template
 	assets    *assets
 	times     *regexp.Regexp // what changes on a page when nothing has happened
+	patience  time.Duration  // how long a browser may take to send a form; twice that to take an answer
 }
 
 // New makes the pages.
@@ -50,7 +52,7 @@ func New(o Options) (*Pages, error) {
 	if o.OnFault == nil {
 		o.OnFault = func(error) {}
 	}
-	p := &Pages{o: o, key: make([]byte, 32), mux: http.NewServeMux(), times: regexp.MustCompile(`(<time [^>]*>)[^<]*`)}
+	p := &Pages{o: o, key: make([]byte, 32), mux: http.NewServeMux(), times: regexp.MustCompile(`(<time [^>]*>)[^<]*`), patience: 30 * time.Second}
 	rand.Read(p.key)
 	var err error
 	if p.assets, err = loadAssets(); err != nil {
@@ -93,12 +95,12 @@ func (p *Pages) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	secure(w.Header())
-	const patience = 30 * time.Second
-	control := http.NewResponseController(w)
-	// Not every writer can do this.
-	_ = control.SetReadDeadline(time.Now().Add(patience))
-	_ = control.SetWriteDeadline(time.Now().Add(2 * patience))
-	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+	if err := p.read(w, r); err != nil {
+		v := p.newView(w, r)
+		_ = v.recognize()
+		v.fail(err)
+		return
+	}
 	if _, pattern := p.mux.Handler(r); pattern == "" {
 		v := p.newView(w, r)
 		_ = v.recognize() // who has not logged in is told the same, and nothing else
@@ -106,6 +108,29 @@ func (p *Pages) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	p.mux.ServeHTTP(w, r)
+}
+
+// read reads a form, as far as that is sent in time. What the API does for it may take as long as the API lets it: while it works
+// there is no deadline, which would end the request.
+func (p *Pages) read(w http.ResponseWriter, r *http.Request) error {
+	p.expectAnswer(w)
+	control := http.NewResponseController(w)
+	_ = control.SetReadDeadline(time.Now().Add(p.patience)) // not every writer can do this
+	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+	var err error
+	if r.Method == http.MethodPost {
+		err = r.ParseForm()
+	}
+	if _, rest := io.Copy(io.Discard, r.Body); err != nil || rest != nil { // the deadline stays for what still comes
+		return &api.Problem{Status: http.StatusBadRequest, Title: "Bad request", Detail: "The form cannot be read.", Hint: "Load the page anew, and send it again."}
+	}
+	_ = control.SetReadDeadline(time.Time{})
+	return nil
+}
+
+// expectAnswer gives a browser its time to take what is written from now on.
+func (p *Pages) expectAnswer(w http.ResponseWriter) {
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(2 * p.patience)) // not every writer can do this
 }
 
 // maxForm is how many bytes a form may have.
@@ -138,7 +163,22 @@ type page struct {
 
 // show registers a page.
 func (p *Pages) show(pattern string, f func(*view) (*page, error)) {
-	p.mux.HandleFunc("GET "+pattern, func(w http.ResponseWriter, r *http.Request) {
+	p.mux.HandleFunc("GET "+pattern, p.serve(f))
+}
+
+// answer registers a page that a form of another page is sent for: it has what was asked for by the form, which nothing keeps.
+func (p *Pages) answer(pattern string, f func(*view) (*page, error)) {
+	p.mux.HandleFunc("POST "+pattern, p.serve(func(v *view) (*page, error) {
+		if err := v.parse(); err != nil {
+			return nil, err
+		}
+		return f(v)
+	}))
+}
+
+// serve makes a page for who has logged in.
+func (p *Pages) serve(f func(*view) (*page, error)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
 		v := p.newView(w, r)
 		if !v.open() {
 			return
@@ -149,7 +189,7 @@ func (p *Pages) show(pattern string, f func(*view) (*page, error)) {
 			return
 		}
 		v.render(shown)
-	})
+	}
 }
 
 // fail shows why there is no page. Who has not logged in does so first.
