@@ -5,14 +5,21 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 )
 
 // maxNames is how many hosts are named where they do not matter most.
 const maxNames = 3
 
+// maxOfSet is how many hosts of a set, or with one value, are named where not all have to be, and maxValues how many values of a gap are listed.
+const (
+	maxOfSet  = 200
+	maxValues = 1000
+)
+
 // On says on which hosts a row is; empty: on all.
 type On struct {
-	Ranges string // of their numbers
+	Ranges string // of their numbers, for a page that has the hosts
 	Text   string // for people
 	Link   string // to the list of them, where Text is none
 }
@@ -25,17 +32,21 @@ func (b *builder) on(hosts []int) On {
 	if len(hosts) == len(b.names) {
 		return On{}
 	}
-	o := On{Ranges: ranges(hosts)}
+	var o On
+	if b.links != nil {
+		o.Ranges = ranges(hosts)
+	}
 	if len(hosts) <= maxNames {
 		o.Text = "on " + b.nameAll(hosts, maxNames)
 		return o
 	}
 	o.Text = fmt.Sprintf("on %d of %d hosts", len(hosts), len(b.names))
-	i, known := b.sets[o.Ranges]
+	key := ranges(hosts)
+	i, known := b.sets[key]
 	if !known {
 		i = len(b.HostSets)
-		b.sets[o.Ranges] = i
-		b.HostSets = append(b.HostSets, HostSet{"hosts" + strconv.Itoa(i+1), fmt.Sprint(len(hosts), " hosts"), b.nameAll(hosts, len(hosts))})
+		b.sets[key] = i
+		b.HostSets = append(b.HostSets, HostSet{"hosts" + strconv.Itoa(i+1), fmt.Sprint(len(hosts), " hosts"), b.nameAll(hosts, b.most)})
 	}
 	o.Link = b.HostSets[i].Anchor
 	return o
@@ -66,10 +77,11 @@ func (b *builder) addHosts() {
 		*v = Host{Anchor: "host" + strconv.Itoa(i), Name: Clean(name)}
 		rows := b.links[i]
 		slices.SortFunc(rows, func(a, b HostRow) int { return cmp.Compare(a.at, b.at) })
-		key := ""
+		var anchors strings.Builder
 		for _, r := range rows {
-			key += r.Anchor + " "
+			anchors.WriteString(r.Anchor + " ")
 		}
+		key := anchors.String()
 		if other := first[key]; other != nil && len(rows) > 0 {
 			v.SameAs, v.SameName = other.Anchor, other.Name
 			continue

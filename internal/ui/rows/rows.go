@@ -199,8 +199,11 @@ func (b *builder) list(g *ui.Gap) string {
 		on[g.Values[i]] = append(on[g.Values[i]], host)
 	}
 	var list strings.Builder
-	for _, value := range order {
-		list.WriteString(b.nameAll(on[value], len(b.names)) + ": " + Clean(value) + "\n")
+	for _, value := range order[:min(len(order), maxValues)] {
+		list.WriteString(b.nameAll(on[value], maxOfSet) + ": " + Clean(value) + "\n")
+	}
+	if more := len(order) - maxValues; more > 0 {
+		list.WriteString(fmt.Sprintf("and %d values more\n", more))
 	}
 	v := Values{Anchor: "values" + strconv.Itoa(b.number), List: list.String(),
 		Title: fmt.Sprintf("%d values on %d hosts", len(order), len(g.Row.Hosts))}
@@ -224,7 +227,11 @@ func (b *builder) nameAll(hosts []int, most int) string {
 // Clean makes a text fit to be shown: it holds no control characters, and none
 // that XML does not know.
 func Clean(s string) string {
-	return strings.NewReplacer("\ufffe", "\ufffd", "\uffff", "\ufffd").Replace(ui.Clean(s))
+	s = ui.Clean(s)
+	if !strings.ContainsAny(s, "\ufffe\uffff") {
+		return s
+	}
+	return strings.NewReplacer("\ufffe", "\ufffd", "\uffff", "\ufffd").Replace(s)
 }
 
 // ranges writes numbers as "0-3,7".

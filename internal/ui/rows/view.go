@@ -24,7 +24,7 @@ type View struct {
 	Orphans  []Note // what is no longer declared
 	Groups   []Group
 	Others   []Row  // what stays, or is skipped
-	Hosts    []Host // by their index; none where the plan is of one alone
+	Hosts    []Host // by their index; none where the plan is of one alone, or the page does not have them
 	HostSets []HostSet
 	Acts     int // rows of Groups
 	// Marks are what the invocations would do, by their addresses.
@@ -49,14 +49,27 @@ type Mark struct {
 	Sign   string
 }
 
-// Of prepares the grouped plans of hosts, which have these names.
+// Of prepares the grouped plans of hosts, which have these names, for a page that has their rows, and names some hosts of each set.
 func Of(names []string, list []grouping.Row) *View {
-	b := &builder{View: &View{Marks: map[string]Mark{}}, names: names, sets: map[string]int{}, states: map[string]int{}}
+	b := newBuilder(names)
+	b.most = maxOfSet
+	b.add(list)
+	return b.View
+}
+
+// WithHosts prepares them for a page that has each host with its rows, too, by which it is searched: it names all.
+func WithHosts(names []string, list []grouping.Row) *View {
+	b := newBuilder(names)
+	b.most, b.links = len(names), make([][]HostRow, len(names))
 	b.add(list)
 	if len(names) > 1 {
 		b.addHosts()
 	}
 	return b.View
+}
+
+func newBuilder(names []string) *builder {
+	return &builder{View: &View{Marks: map[string]Mark{}}, names: names, sets: map[string]int{}, states: map[string]int{}}
 }
 
 // builder sorts rows into the sections of a page.
@@ -68,13 +81,13 @@ type builder struct {
 	values []Values       // of the row that is being made
 	sets   map[string]int // sets of hosts, by the hosts in them
 	states map[string]int // groups, by their titles
-	links  [][]HostRow    // rows of each host
+	links  [][]HostRow    // rows of each host; nil: the page does not have them
+	most   int            // hosts that are named of a set
 	number int            // of values
 }
 
 // add sorts rows into their sections, and notes what each invocation would do.
 func (b *builder) add(rows []grouping.Row) {
-	b.links = make([][]HostRow, len(b.names))
 	list := make([]*grouping.Row, len(rows))
 	for i := range rows {
 		list[i] = &rows[i]
@@ -120,6 +133,9 @@ func (b *builder) part(r *grouping.Row) {
 		out.Anchor = "row" + strconv.Itoa(b.Acts)
 		b.group(&ev, out)
 		for k, host := range r.Hosts {
+			if b.links == nil {
+				break
+			}
 			b.links[host] = append(b.links[host], HostRow{Anchor: out.Anchor, Class: out.Class, Mark: out.Mark, Address: out.Address, at: r.At[k]})
 		}
 	} else {

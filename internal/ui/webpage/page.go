@@ -103,7 +103,7 @@ func viewOf(p Page) (*view, error) {
 	if err != nil {
 		return nil, err
 	}
-	v.View = rows.Of(names, grouped)
+	v.View = rows.WithHosts(names, grouped)
 	for i := range v.Hosts {
 		describe(&v.Hosts[i], &p.Hosts[i], sums[i])
 	}
