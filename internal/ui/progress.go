@@ -22,7 +22,7 @@ func Progress(terminal io.Writer, width int, run *states.StateRun, inner Rendere
 	for _, inv := range run.Invocations {
 		p.total += len(inv.Parts)
 	}
-	fault.Go(p.tick)
+	p.ticks.Go(p.tick)
 	return p
 }
 
@@ -38,6 +38,7 @@ type progress struct {
 	running map[string]time.Time // when it began
 	shown   bool
 	done    chan struct{}
+	ticks   fault.Group
 }
 
 // redrawInterval is how often the line is renewed; after is how long a run or a part
@@ -124,6 +125,7 @@ func (p *progress) Event(ev states.Event) {
 // Close ends the line.
 func (p *progress) Close() error {
 	close(p.done)
+	p.ticks.Wait() // or it draws once more behind the end
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.erase()

@@ -183,15 +183,18 @@ func groups(nodes []node, arrows []states.OutlineArrow) ([]node, []states.Outlin
 	index := map[string]int{}
 	group := map[string]string{}
 	count := map[string]int{}
+	troubles := map[string]map[string]int{}
 	var out []node
 	for _, n := range nodes {
 		base := groupOf(n.address)
 		group[n.address] = base
 		count[base]++
+		if troubles[base] == nil {
+			troubles[base] = map[string]int{}
+		}
+		troubles[base][n.word]++
 		if i, known := index[base]; known {
-			if out[i].class != n.class {
-				out[i].class = "update"
-			}
+			out[i].take(n)
 			continue
 		}
 		index[base] = len(out)
@@ -202,6 +205,11 @@ func groups(nodes []node, arrows []states.OutlineArrow) ([]node, []states.Outlin
 		out[i].label = out[i].address
 		if n := count[out[i].address]; n > 1 {
 			out[i].label = fmt.Sprintf("%s ×%d", out[i].address, n)
+			for _, word := range []states.Outcome{states.Failed, states.Unknown, states.Blocked} {
+				if n := troubles[out[i].address][string(word)]; n > 0 {
+					out[i].label += fmt.Sprintf(", %d %s", n, word)
+				}
+			}
 		}
 		out[i].title = out[i].label
 	}
@@ -215,6 +223,35 @@ func groups(nodes []node, arrows []states.OutlineArrow) ([]node, []states.Outlin
 		}
 	}
 	return out, links
+}
+
+// take adds another node to a group, which is shown as the gravest of its nodes is.
+func (n *node) take(other node) {
+	n.isHandler = n.isHandler && other.isHandler
+	switch a, b := gravity(n.state), gravity(other.state); {
+	case b > a:
+		n.state = other.state
+	case a == b && n.state != other.state && a > 0:
+		n.state = "update"
+	case n.class == other.class:
+		return
+	}
+	if n.class = n.state; n.isHandler {
+		n.class += " handler"
+	}
+}
+
+// gravity orders the classes of nodes: what has failed, what may be done, what is done, and what is not.
+func gravity(class string) int {
+	switch class {
+	case "failed":
+		return 3
+	case "maybe":
+		return 2
+	case "none", "":
+		return 0
+	}
+	return 1
 }
 
 // groupOf is an address without wave and without keys of instances: parts at top
