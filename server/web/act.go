@@ -112,6 +112,7 @@ func (v *view) showAct(a *act) {
 // would take the notice, which is for who sees the page.
 func (v *view) leadBack(target string) {
 	if v.isPart() {
+		v.expectAnswer(v.w)
 		v.w.Header().Set("HX-Redirect", target)
 		return
 	}

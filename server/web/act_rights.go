@@ -24,7 +24,10 @@ func demandOf(pattern string) demand {
 	case "enrolment":
 		return demand{verb: access.Enroll}
 	case "sources":
-		return demand{access.Admin, parts[len(parts)-1] != "look"}
+		if parts[len(parts)-1] == "look" {
+			return demand{verb: access.Deploy}
+		}
+		return demand{access.Admin, true}
 	case "deployments":
 		if parts[len(parts)-1] == "approve" {
 			return demand{verb: access.Approve}

@@ -22,6 +22,12 @@ func TestActsOfOthers(t *testing.T) {
 	if w := request(reader, "GET", "/account/password", nil); w.Code != http.StatusOK {
 		t.Errorf("one's own password: %d", w.Code)
 	}
+	deployer, _ := newTest(t, []access.Grant{{Verb: access.Deploy, Hosts: hosts, Site: "shop"}}, nil)
+	for path, status := range map[string]int{"/sources/main/look": http.StatusOK, "/sources/main/remove": http.StatusForbidden} {
+		if w := request(deployer, "GET", path, nil); w.Code != status {
+			t.Errorf("who deploys one site is answered %d at %s", w.Code, path)
+		}
+	}
 	if len(f.done) > 0 {
 		t.Errorf("the API was asked %q", f.done)
 	}

@@ -31,7 +31,7 @@ func TestActInDialog(t *testing.T) {
 	if w := request(p, "POST", "/enrolment/tokens/new", form, "HX-Request", "true"); w.Code != http.StatusOK || !strings.Contains(w.Body.String(), "data-once") || strings.Contains(w.Body.String(), "<html") {
 		t.Errorf("a secret: %d\n%s", w.Code, w.Body.String())
 	}
-	if w := request(p, "POST", at, form, "HX-Request", "true", "Cookie", ""); w.Code != http.StatusUnauthorized || w.Header().Get("HX-Redirect") != "/login" {
+	if w := request(p, "POST", at, form, "HX-Request", "true", "Cookie", ""); w.Code != http.StatusUnauthorized || w.Header().Get("HX-Redirect") != "/login?next="+url.QueryEscape(at) {
 		t.Errorf("who is logged in no more: %d to %q", w.Code, w.Header().Get("HX-Redirect"))
 	}
 }

@@ -3,10 +3,12 @@ package web
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/tenetcm/tenet/server/api"
@@ -73,6 +75,33 @@ func (v *view) call(method, path string, query url.Values, body any) (*answer, e
 		return nil, fmt.Errorf("%s %s: the API answered %d", method, path, a.status)
 	}
 	return nil, problem
+}
+
+// problemOf gives what the API has answered; nil: it is another error.
+func problemOf(err error) *api.Problem {
+	var problem *api.Problem
+	if errors.As(err, &problem) {
+		return problem
+	}
+	return nil
+}
+
+// hasStatus tells whether the API has answered by a problem with one of these statuses.
+func hasStatus(err error, list ...int) bool {
+	problem := problemOf(err)
+	return problem != nil && slices.Contains(list, problem.Status)
+}
+
+// isMissing tells that the API has no such thing, or shows none.
+func isMissing(err error) bool { return hasStatus(err, http.StatusNotFound) }
+
+// isLacking tells that this server is not set up for something.
+func isLacking(err error) bool { return hasStatus(err, http.StatusNotImplemented) }
+
+// isNothing tells that there is nothing to be shown of something, for this person or on this server. Any other problem says nothing
+// about what was asked for: it is shown in its place.
+func isNothing(err error) bool {
+	return hasStatus(err, http.StatusForbidden, http.StatusNotFound, http.StatusNotImplemented)
 }
 
 // route makes a path of the API or of a page: each part is one element of it, whatever it holds.

@@ -1,7 +1,6 @@
 package web
 
 import (
-	"errors"
 	"net/http"
 	"net/url"
 	"slices"
@@ -178,13 +177,4 @@ func listed(names []string, most int) string {
 		return strings.Join(names, ", ")
 	}
 	return strings.Join(names[:most], ", ") + " and " + commas(len(names)-most) + " more"
-}
-
-// problemOf gives what the API has answered; nil: it is another error.
-func problemOf(err error) *api.Problem {
-	var problem *api.Problem
-	if errors.As(err, &problem) {
-		return problem
-	}
-	return nil
 }

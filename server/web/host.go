@@ -77,6 +77,7 @@ func (h *hostPage) Tabs() []navigation {
 func (p *Pages) registerHost() {
 	p.show("/hosts/{name}", p.host)
 	p.registerHostActs()
+	p.registerHostDrift()
 }
 
 func (p *Pages) host(v *view) (*page, error) {
@@ -88,7 +89,7 @@ func (p *Pages) host(v *view) (*page, error) {
 	if !slices.ContainsFunc(tabs(), func(t option) bool { return t.Value == h.Tab }) {
 		h.Tab = ""
 	}
-	shown := &page{Template: "host", Title: h.Host.Name, Section: "hosts", Data: h, Live: []string{"host.loop", "host.run", "host.changed"}, LiveHost: string(h.Host.ID)}
+	shown := h.page()
 	switch h.Tab {
 	case "parts":
 		h.Parts, err = v.partsOf(h)
@@ -102,8 +103,8 @@ func (p *Pages) host(v *view) (*page, error) {
 		err = v.askNow(h)
 		shown.Live = nil // each look asks the host
 	case "drift":
-		h.Drift, err = v.driftOf(h)
-		shown.Live = nil // likewise
+		h.Drift = driftOf(h, v.r.URL.Query().Get("site"))
+		shown.Live = nil // what it has answered is not there any more when the page is loaded again
 	case "":
 		if err = v.addPins(h); err == nil {
 			err = v.addNewest(h)
@@ -115,6 +116,11 @@ func (p *Pages) host(v *view) (*page, error) {
 	return shown, err
 }
 
+// page shows it.
+func (h *hostPage) page() *page {
+	return &page{Template: "host", Title: h.Host.Name, Section: "hosts", Data: h, Live: []string{"host.loop", "host.run", "host.changed"}, LiveHost: string(h.Host.ID)}
+}
+
 // hostOf gives a host and how it stands.
 func (v *view) hostOf(name string) (*hostPage, error) {
 	h := &hostPage{}
@@ -123,7 +129,7 @@ func (v *view) hostOf(name string) (*hostPage, error) {
 		return nil, err
 	}
 	h.Alike = h.Host.Name
-	if h.Status, err = get[api.HostStatus](v, route("v1", "hosts", string(h.Host.ID), "status"), nil); err != nil && !isMissing(err) && problemOf(err) == nil {
+	if h.Status, err = get[api.HostStatus](v, route("v1", "hosts", string(h.Host.ID), "status"), nil); err != nil && !isNothing(err) {
 		return nil, err
 	}
 	for _, site := range slices.Sorted(maps.Keys(h.Status.Sites)) {
@@ -149,7 +155,7 @@ func (v *view) addPins(h *hostPage) error {
 	for i := range h.Sites[:min(len(h.Sites), maxSitesAsked)] {
 		s := &h.Sites[i]
 		pins, err := get[api.List[deploy.Pin]](v, route("v1", "sites", s.Name, "pins"), nil)
-		if err != nil && problemOf(err) == nil {
+		if err != nil && !isNothing(err) {
 			return err
 		}
 		for _, pin := range pins.Items {
@@ -159,7 +165,7 @@ func (v *view) addPins(h *hostPage) error {
 		}
 	}
 	clusters, err := get[api.List[*api.Cluster]](v, "/v1/clusters", url.Values{"host": {h.Host.Name}})
-	if err != nil && problemOf(err) == nil {
+	if err != nil && !isNothing(err) {
 		return err
 	}
 	for _, c := range clusters.Items {
@@ -189,7 +195,7 @@ func (v *view) addNewest(h *hostPage) error {
 			query["outcome"] = []string{"changed"}
 		}
 		part, err := v.lines(r, query)
-		if err != nil && problemOf(err) == nil {
+		if err != nil && !isNothing(err) {
 			return err
 		}
 		n := &newestParts{Title: "What has failed", Path: r.Path(), Link: "All of the run"}

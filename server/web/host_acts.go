@@ -30,7 +30,11 @@ func (p *Pages) registerHostActs() {
 	} {
 		p.act("/hosts/{name}/"+one.name, func(v *view) (*act, error) {
 			return v.hostAct(one.verb, one.effect, one.isGrave, []string{"tenet", "host", one.name}, func(h *hostPage, form url.Values) (string, error) {
-				return one.notice, v.send(http.MethodPost, route("v1", "hosts", string(h.Host.ID), one.name), map[string]any{"reason": form.Get("reason")}, nil)
+				err := v.send(http.MethodPost, route("v1", "hosts", string(h.Host.ID), one.name), map[string]any{"reason": form.Get("reason")}, nil)
+				if err == nil && one.name == "revoke" {
+					h.Host.State = "revoked" // its page has another address then: the name is free
+				}
+				return one.notice, err
 			})
 		})
 	}
@@ -43,8 +47,13 @@ func (v *view) hostAct(verb, effect string, isGrave bool, command []string, do f
 	if err != nil {
 		return nil, err
 	}
-	return &act{Title: verb + " " + h.Host.Name, Button: verb, IsGrave: isGrave, Effects: []string{effect}, Fields: []field{reason()}, Back: h.Path(), Command: append(command, h.Name()),
-		Do: func(form url.Values) (string, error) { return do(h, form) }}, nil
+	a := &act{Title: verb + " " + h.Host.Name, Button: verb, IsGrave: isGrave, Effects: []string{effect}, Fields: []field{reason()}, Back: h.Path(), Command: append(command, h.Name())}
+	a.Do = func(form url.Values) (string, error) {
+		notice, err := do(h, form)
+		a.Back = h.Path()
+		return notice, err
+	}
+	return a, nil
 }
 
 func (p *Pages) approveHost(v *view) (*act, error) {
@@ -185,7 +194,7 @@ func (p *Pages) rollbackHost(v *view) (*act, error) {
 	}
 	effects := []string{"It becomes what a former revision of " + site + " says, at once.", "It is pinned: deployments leave it out until it is unpinned."}
 	preview, err := get[api.List[deploy.RollbackOf]](v, route("v1", "sites", site, "rollback"), url.Values{"hosts": {h.Host.Name}})
-	if err != nil && problemOf(err) == nil {
+	if err != nil && !isNothing(err) && !hasStatus(err, http.StatusConflict, http.StatusUnprocessableEntity) { // where it has nothing to go back to, one chooses
 		return nil, err
 	}
 	for _, one := range preview.Items {

@@ -178,3 +178,22 @@ func TestRun(t *testing.T) {
 	}
 	has(t, p, "/hosts/web7/runs/0008?view=log&after=5", `id="chunk-20"`, `hx-get="/hosts/web7/runs/0008?after=20&amp;view=log"`, "Earlier")
 }
+
+// TestHostActsByState checks that a pending host is offered nothing that it cannot have yet, and that the act which revokes a host leads to where it is found then.
+func TestHostActsByState(t *testing.T) {
+	p, f := newHost(t, access.AllGrants())
+	shown := has(t, p, "/hosts/web7/revoke")
+	f.answers["/v1/hosts/"+hostID+"/revoke"] = enroll.Host{}
+	w := request(p, "POST", "/hosts/web7/revoke", url.Values{"token": {tokenOf(t, shown)}})
+	if at := w.Header().Get("Location"); w.Code != http.StatusSeeOther || at != "/hosts/"+hostID {
+		t.Errorf("revoked: %d to %q", w.Code, at)
+	}
+	f.answers["/v1/hosts/"+hostID+"/revoke"] = &api.Problem{Status: http.StatusConflict, Detail: "not now"}
+	if body := request(p, "POST", "/hosts/web7/revoke", url.Values{"token": {tokenOf(t, shown)}}).Body.String(); !strings.Contains(body, `href="/hosts/web7"`) {
+		t.Errorf("who leaves the act is not led back to the host:\n%s", body)
+	}
+	f.answers["/v1/hosts/web7"] = enroll.Host{ID: hostID, Name: "web7", State: "pending"}
+	if body := has(t, p, "/hosts/web7?tab=keys", "/approve", "/revoke"); strings.Contains(body, "/rename") || strings.Contains(body, "/labels") {
+		t.Error("a pending host is to be renamed or labelled")
+	}
+}

@@ -1,7 +1,6 @@
 package web
 
 import (
-	"net/http"
 	"net/url"
 	"strconv"
 	"strings"
@@ -18,6 +17,7 @@ type overview struct {
 	Recent  []*api.Deployment // that have ended
 	Asks    []ask             // what waits for a person
 	Failed  []failure         // the newest ones
+	Older   string            // where older failures are looked for, as there are runs among which it was not looked
 	Drifted []api.ListedHost  // hosts that differ from what is wanted
 }
 
@@ -74,6 +74,9 @@ func (p *Pages) overview(v *view) (*page, error) {
 		return nil, err
 	}
 	o.Failed = failuresOf(runs.Items)
+	if runs.Next != "" {
+		o.Older = link("/runs", "outcome", "failed", "cursor", runs.Next)
+	}
 	if o.Status.Drift["drifted"] > 0 {
 		hosts, err := get[api.List[api.ListedHost]](v, "/v1/hosts", url.Values{"drift": {"drifted"}, "limit": {"8"}})
 		if err != nil {
@@ -120,28 +123,32 @@ func addShares[K ~string](a *axis, filter string, counts map[K]int, words ...K) 
 	}
 }
 
-// Bar is where each count begins and ends in a bar of 1000.
-func (a axis) Bar() (list []struct {
+// barPart is where a count begins in a bar of 1000, and how wide it is.
+type barPart struct {
 	Class    string
 	X, Width int
-}) {
-	x := 0
+}
+
+// Bar is where each count begins and ends in a bar of 1000. What is very small is made as wide as can be seen, at the cost of the widest one.
+func (a axis) Bar() (list []barPart) {
+	const least = 6
+	total, widest := 0, 0
 	for _, s := range a.Counts {
 		if s.Count == 0 {
 			continue
 		}
-		width := max(6, s.Count*1000/a.Total)
-		list = append(list, struct {
-			Class    string
-			X, Width int
-		}{s.Class, x, width})
-		x += width
+		width := max(least, s.Count*1000/a.Total)
+		total += width
+		list = append(list, barPart{Class: s.Class, Width: width})
+		if width > list[widest].Width {
+			widest = len(list) - 1
+		}
+	}
+	if total > 1000 {
+		list[widest].Width -= total - 1000
+	}
+	for i := 1; i < len(list); i++ {
+		list[i].X = list[i-1].X + list[i-1].Width
 	}
 	return list
-}
-
-// isMissing tells that the API has no such thing, or shows none.
-func isMissing(err error) bool {
-	problem, ok := err.(*api.Problem)
-	return ok && problem.Status == http.StatusNotFound
 }

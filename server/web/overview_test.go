@@ -43,3 +43,35 @@ func TestOverviewNamesWhatWaits(t *testing.T) {
 		t.Error("who only reads is sent to the page of the server")
 	}
 }
+
+// TestOlderFailures checks that no run counts as never failed where only the newest ones were looked at.
+func TestOlderFailures(t *testing.T) {
+	p, f := newTest(t, access.AllGrants(), nil)
+	const none, some = "No run has failed", "None of the newest runs has failed"
+	if body := request(p, "GET", "/", nil).Body.String(); !strings.Contains(body, none) || strings.Contains(body, some) {
+		t.Errorf("where all were looked at:\n%s", body)
+	}
+	f.answers["/v1/runs"] = map[string]any{"items": []any{}, "next": "c&1"}
+	if body := request(p, "GET", "/", nil).Body.String(); strings.Contains(body, none) || !strings.Contains(body, some) || !strings.Contains(body, `href="/runs?cursor=c%261&amp;outcome=failed"`) {
+		t.Errorf("where there are older ones:\n%s", body)
+	}
+	f.answers["/v1/hosts/web7"] = map[string]any{"id": hostID, "name": "web7", "state": "active"}
+	if body := request(p, "GET", "/hosts/web7?tab=runs&outcome=failed", nil).Body.String(); strings.Contains(body, "No run fits") || !strings.Contains(body, "None of the newest runs fits") {
+		t.Errorf("at the page of a host:\n%s", body)
+	}
+}
+
+// TestBars checks that a bar is as wide as its counts, and that a count which is very small is seen.
+func TestBars(t *testing.T) {
+	a := axis{Total: 100_000, Counts: []share{{Class: "good", Count: 74_999}, {Class: "none"}, {Class: "warn", Count: 25_000}, {Class: "bad", Count: 1}}}
+	bar, x := a.Bar(), 0
+	for _, part := range bar {
+		if part.X != x || part.Width <= 0 {
+			t.Errorf("%+v does not follow what ends at %d", part, x)
+		}
+		x += part.Width
+	}
+	if len(bar) != 3 || bar[0].Width < 730 || bar[0].Width > 755 || bar[1].Width < 240 || bar[1].Width > 255 || bar[2].Width < 6 || x > 1000 {
+		t.Errorf("the bar is %+v", bar)
+	}
+}

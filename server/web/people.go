@@ -32,6 +32,7 @@ type personPage struct {
 type mayQuestion struct {
 	Verb, Host, Site string
 	IsAsked          bool
+	IsKnown          bool                  // there is such a host, which one may see: its labels count
 	By               []access.SourcedGrant // empty: no
 	Labels           map[string]string     // of the host, as it was approved
 }
@@ -107,7 +108,7 @@ func (v *view) mayQuestion(grants []access.SourcedGrant) (mayQuestion, error) {
 	if err != nil && !isMissing(err) { // a name that no host has yet can be asked about, too
 		return q, err
 	}
-	q.Labels = host.Labels
+	q.Labels, q.IsKnown = host.Labels, err == nil
 	target := access.Target{Name: q.Host, Labels: q.Labels}
 	for _, g := range grants {
 		c := access.Caller{Grants: []access.Grant{g.Grant}}

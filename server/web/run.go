@@ -24,6 +24,7 @@ type runPage struct {
 	Failed []runRow // what has failed, where nothing is filtered
 	Groups []runGroup
 	Now    []runRow // that goes on
+	NowAt  int64    // the line behind which it was looked for what goes on; 0: in all
 
 	Lines  []logLine
 	Next   string // where the list goes on, and the anchor of what comes there
@@ -56,7 +57,8 @@ type runRow struct {
 	Path string
 	Log  string // leads to its line in the log
 	Out  []outLine
-	More int // lines of its output that are not in Out
+	More int    // lines of its output that are not in Out
+	Rest string // leads to them
 }
 
 // outLine is a line of an output, by its number.
@@ -71,8 +73,9 @@ const (
 	maxFailed    = 20
 	maxRowBytes  = 4 << 10 // of an event; what is longer is shown when it is asked for
 	maxOutLines  = 200     // of the output of what has failed
-	lookForNow   = 300     // the last lines, which tell what goes on
-	maxShownLine = 2000    // lines of one output on its page
+	nowLines     = 1000    // the last lines, which tell what goes on; it is looked so many times
+	nowLooks     = 4
+	maxShownLine = 2000 // lines of one output on its page
 )
 
 // runTabs are the parts of the page of a run.
@@ -249,6 +252,7 @@ func (r *runPage) rowOf(number int64, text json.RawMessage) (row runRow, ok bool
 		row.Path = r.Path("lines", digits(number))
 	}
 	row.setOutput(ev.Output, maxOutLines)
+	row.Rest = link(r.Path("lines", digits(number)), "from", strconv.Itoa(maxOutLines))
 	ev.Output = ""
 	row.Row = rows.OfEvent(&ev)
 	return row, true
@@ -264,29 +268,6 @@ func (row *runRow) setOutput(text string, most int) {
 		row.Out = append(row.Out, outLine{i + 1, line})
 	}
 	row.More = max(0, len(lines)-most)
-}
-
-// addNow adds what was begun and has not ended, as the last lines say.
-func (v *view) addNow(r *runPage, total int64) error {
-	last, err := v.lines(r, url.Values{"after": {digits(max(0, total-lookForNow))}, "limit": {strconv.Itoa(lookForNow)}})
-	if err != nil {
-		return err
-	}
-	for i := range last.Items {
-		var ev states.Event
-		if json.Unmarshal(last.Items[i].Event, &ev) != nil {
-			continue
-		}
-		switch ev.Type {
-		case states.EventBegin:
-			if row, ok := r.rowOf(last.Items[i].Number, last.Items[i].Event); ok {
-				r.Now = append(r.Now, row)
-			}
-		case states.EventPart:
-			r.Now = slices.DeleteFunc(r.Now, func(row runRow) bool { return row.Address == rows.Clean(ev.Address) })
-		}
-	}
-	return nil
 }
 
 // runLine shows one event, all of it.

@@ -62,12 +62,6 @@ func (p *Pages) server(v *view) (*page, error) {
 	return &page{Template: "server", Title: "Server", Section: "server", Data: s, Live: []string{"host.changed"}}, nil
 }
 
-// isLacking tells that this server is not set up for something.
-func isLacking(err error) bool {
-	problem := problemOf(err)
-	return problem != nil && problem.Status == http.StatusNotImplemented
-}
-
 func statusOfUpdate(u api.AgentUpdate) *updateStatus {
 	s := &updateStatus{AgentUpdate: u, Tally: tally{Total: len(u.Members)}}
 	numbers := map[string]int{}

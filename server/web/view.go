@@ -52,11 +52,12 @@ func (v *view) recognize() error {
 // askLogin sends a browser to where one logs in, and back afterwards.
 func (v *view) askLogin() {
 	target := "/login"
-	if v.r.Method == http.MethodGet && v.r.URL.Path != "/" {
+	if v.r.URL.Path != "/" && v.r.URL.Path != "/logout" { // an act has a page at its path
 		target += "?next=" + url.QueryEscape(v.r.URL.RequestURI())
 	}
 	if v.isPart() { // a part of a page cannot show where one logs in
-		v.w.Header().Set("HX-Redirect", "/login")
+		v.expectAnswer(v.w)
+		v.w.Header().Set("HX-Redirect", target)
 		v.w.WriteHeader(http.StatusUnauthorized)
 		return
 	}
@@ -65,6 +66,7 @@ func (v *view) askLogin() {
 
 // redirect has no text, which would repeat the address.
 func (v *view) redirect(target string) {
+	v.expectAnswer(v.w)
 	v.w.Header().Set("Location", target)
 	v.w.WriteHeader(http.StatusSeeOther)
 }
@@ -103,34 +105,42 @@ func (f *frame) Token() string { return f.view.token() }
 // Notice is what the act before has come to.
 func (f *frame) Notice() string { return f.view.takeNotice() }
 
+// CanAct tells whether anything can be done here: where another server is the active one, things can be read alone.
+func (f *frame) CanAct() bool { return f.view.caller != nil && !f.view.o.Standby }
+
+// Sees tells whether the person has a grant for any host and site, whether or not anything can be done by it here.
+func (f *frame) Sees(verb string) bool {
+	return f.view.caller != nil && f.view.caller.MaySomewhere(access.Verb(verb))
+}
+
+// Administers tells whether the person sees what is for those alone who administer the server.
+func (f *frame) Administers() bool {
+	return f.view.caller != nil && f.view.caller.MayEverywhere(access.Admin)
+}
+
 // May tells whether the person may do something to any host for any site.
 func (f *frame) May(verb string) bool {
-	return f.canAct(verb) && f.view.caller.MaySomewhere(access.Verb(verb))
+	return f.CanAct() && f.view.caller.MaySomewhere(access.Verb(verb))
 }
 
 // MayEverywhere tells whether the person may do something to all hosts and sites.
 func (f *frame) MayEverywhere(verb string) bool {
-	return f.canAct(verb) && f.view.caller.MayEverywhere(access.Verb(verb))
+	return f.CanAct() && f.view.caller.MayEverywhere(access.Verb(verb))
 }
 
 // MayHost tells whether the person may do something to a host, whatever the site is.
 func (f *frame) MayHost(verb, name string, labels map[string]string) bool {
-	return f.canAct(verb) && f.view.caller.May(access.Verb(verb), access.Target{Name: name, Labels: labels}, "")
+	return f.CanAct() && f.view.caller.May(access.Verb(verb), access.Target{Name: name, Labels: labels}, "")
 }
 
 // MayHostSite tells whether the person may do something to a host for a site.
 func (f *frame) MayHostSite(verb, name string, labels map[string]string, site string) bool {
-	return f.canAct(verb) && f.view.caller.May(access.Verb(verb), access.Target{Name: name, Labels: labels}, site)
+	return f.CanAct() && f.view.caller.May(access.Verb(verb), access.Target{Name: name, Labels: labels}, site)
 }
 
 // MaySite tells whether the person may do something for a site.
 func (f *frame) MaySite(verb, site string) bool {
-	return f.canAct(verb) && f.view.caller.MaySite(access.Verb(verb), site)
-}
-
-// canAct tells whether a verb is of any use here: where another server is the active one, things can be read alone.
-func (f *frame) canAct(verb string) bool {
-	return f.view.caller != nil && (!f.view.o.Standby || access.Verb(verb) == access.Read || access.Verb(verb) == access.Admin)
+	return f.CanAct() && f.view.caller.MaySite(access.Verb(verb), site)
 }
 
 // render shows a page, or what is within its frame.
@@ -147,6 +157,7 @@ func (v *view) render(p *page) {
 		return
 	}
 	f.Tag, f.Main = v.tagOf(main.Bytes()), template.HTML(main.String())
+	v.expectAnswer(v.w)
 	// What a page that is open costs stays below a hundredth of a core, with what is not measured here, also where nothing has come of it.
 	v.w.Header().Set("Refresh-Wait", strconv.FormatInt((200*time.Since(v.begin)).Milliseconds(), 10))
 	if v.r.Header.Get("If-None-Match") == f.Tag && p.Status == 0 {
@@ -174,6 +185,7 @@ func (v *view) render(p *page) {
 // giveUp tells of a fault where not even a page can be shown.
 func (v *view) giveUp(err error) {
 	v.o.OnFault(err)
+	v.expectAnswer(v.w)
 	http.Error(v.w, "a fault of the server", http.StatusInternalServerError)
 }
 

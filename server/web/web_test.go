@@ -122,6 +122,12 @@ func TestLogin(t *testing.T) {
 	if at := w.Header().Get("Location"); w.Code != http.StatusSeeOther || at != "/login?next=%2Fhosts%3Fphase%3Dhelp" {
 		t.Errorf("without a session: %d to %q", w.Code, at)
 	}
+	for path, wanted := range map[string]string{"/hosts/web1/lock?a=b": "/login?next=%2Fhosts%2Fweb1%2Flock%3Fa%3Db", "/logout": "/login"} { // an act is there when one has logged in; nobody logs in to log out
+		w := request(p, "POST", path, url.Values{}, "Cookie", "")
+		if at := w.Header().Get("Location"); w.Code != http.StatusSeeOther || at != wanted {
+			t.Errorf("%s without a session: %d to %q", path, w.Code, at)
+		}
+	}
 	for _, c := range []struct{ next, wanted string }{{"/hosts?phase=help", "/hosts?phase=help"}, {"", "/"}, {"https://evil.test/", "/"}, {"//evil.test/", "/"}, {`/\evil.test`, "/"}, {"/\tevil", "/"}} {
 		f.answers["/v1/login"] = api.SessionStart{}
 		shown := request(p, "GET", "/login?next="+url.QueryEscape(c.next), nil, "Cookie", "")
