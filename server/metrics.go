@@ -51,6 +51,7 @@ func (s *Server) sessionMetrics() []telemetry.Metric {
 	return []telemetry.Metric{
 		telemetry.By("tenet_agents", telemetry.Gauge, "Agents by how they are reached.", "reachability", map[string]float64{"connected": float64(c.Connected), "silent": float64(c.Silent), "lost": float64(c.Lost)}),
 		telemetry.One("tenet_targets_pending", telemetry.Gauge, "What hosts are to be and do not hold yet, by host and site.", float64(c.Pending)),
+		telemetry.One("tenet_targets_refused", telemetry.Gauge, "Those of them that the host has refused, or cannot keep, by host and site.", float64(c.Objecting)),
 		telemetry.By("tenet_loops", telemetry.Gauge, "Loops of hosts by phase, by host and site.", "phase", c.Loops),
 		telemetry.By("tenet_agent_messages_total", telemetry.Counter, "Messages of agents that were taken in, and messages to them.", "direction", map[string]float64{"received": float64(c.Received), "sent": float64(c.Sent)}),
 		telemetry.One("tenet_agent_message_failures_total", telemetry.Counter, "Messages of agents that could not be taken in.", float64(c.Failed)),

@@ -248,6 +248,16 @@ func (s sessionView) Away(host trust.ID) time.Time {
 	return r.Seen
 }
 
+// Objection is deploy.Objections's.
+func (s sessionView) Objection(host trust.ID, site string) *deploy.Objection {
+	st := s.Status(host).Sites[site]
+	if st == nil || st.Delivery.Refused == nil {
+		return nil
+	}
+	o := st.Delivery.Refused
+	return &deploy.Objection{Position: *st.Delivery.Target, Why: o.String(), Cure: o.Cure()}
+}
+
 // Facts is deploy.Seen's.
 func (s sessionView) Facts(host trust.ID) (map[string]json.RawMessage, time.Time) {
 	report, _, err := s.Sessions.Facts(context.Background(), host)

@@ -198,6 +198,9 @@ func hostText(h *api.Host) string {
 		}
 		line("runs", runsText(st))
 		line("refused", st.Refused)
+		for _, o := range st.Trouble {
+			line("trouble", o.Why+", since "+when(o.Since))
+		}
 		if l := st.Limit; l != nil {
 			line("limited", l.Why+"; nothing is taken in from it since "+when(l.Since)+", and it tries again at "+when(l.Until))
 		}

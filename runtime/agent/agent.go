@@ -291,7 +291,8 @@ func (a *Agent) step(f func() control.Output) {
 	}
 	if err := a.keep(&out); err != nil {
 		a.Log(err)
-		// Nothing of it is taken up, and what the disk has counts: it is offered again.
+		// Nothing of it is taken up, and what the disk has counts: it is offered again, once the server was told why.
+		a.core.CannotKeep(&out, err)
 		a.forget(&out)
 		return
 	}

@@ -13,6 +13,9 @@ import (
 // errDead is what a disk answers once the power is cut.
 var errDead = errors.New("the power is cut")
 
+// errFull is what a disk answers that is full.
+var errFull = errors.New("no space left on device")
+
 // disk is a disk that loses what was not made durable, and fails from a chosen change on.
 type disk struct {
 	mu      sync.Mutex
@@ -20,6 +23,7 @@ type disk struct {
 	changes int // that were made
 	cutAt   int // the change that is not made any more; 0: none
 	dead    bool
+	full    bool // changes fail with errFull
 }
 
 func newDisk() *disk { return &disk{folders: map[string]*memoryFolder{}} }
@@ -42,7 +46,17 @@ func (d *disk) change() error {
 	if d.dead = d.dead || d.cutAt > 0 && d.changes >= d.cutAt; d.dead {
 		return errDead
 	}
+	if d.full {
+		return errFull
+	}
 	return nil
+}
+
+// setFull says whether the disk is full.
+func (d *disk) setFull(full bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.full = full
 }
 
 // kill ends what the process does, as kill -9 does: all that was written stays.

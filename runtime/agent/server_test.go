@@ -45,6 +45,7 @@ func (w *world) receive(l *memoryLink, p link.Packet) {
 	switch m := m.(type) {
 	case *control.Hello:
 		w.checkHello(m)
+		w.objections = m.Objections()
 		w.send(w.core.Hello(&w.host, m))
 	case *control.Batch:
 		w.checkBatch(m)

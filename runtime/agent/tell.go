@@ -108,9 +108,15 @@ func (t *teller) flush() bool {
 			t.bytes += len(item)
 		}
 		t.mu.Unlock()
+		a.step(func() control.Output { return a.core.Untold(a.now(), err) })
 		return false
 	}
-	a.step(func() control.Output { return a.core.Append(a.now()) })
+	a.step(func() control.Output {
+		if out := a.core.Untold(a.now(), nil); len(out.Send) > 0 {
+			return out // the answer has the rest of the stream told
+		}
+		return a.core.Append(a.now())
+	})
 	return true
 }
 

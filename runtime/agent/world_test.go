@@ -44,18 +44,19 @@ type world struct {
 	end     func()
 	machine *fakeMachine
 
-	mu       sync.Mutex
-	core     control.Server
-	host     control.Host
-	items    map[string]map[uint64][]byte // by stream
-	contents map[trust.Digest][]byte
-	link     *memoryLink
-	cut      bool // nothing comes through
-	lose     func(control.Message) bool
-	turn     func(*control.Claim) *control.Turn // nil: tickets for all
-	held     map[string]trust.Position          // as Hellos said
-	logs     []error
-	packets  []link.Packet // of sessions, from the agent
+	mu         sync.Mutex
+	core       control.Server
+	host       control.Host
+	items      map[string]map[uint64][]byte // by stream
+	contents   map[trust.Digest][]byte
+	link       *memoryLink
+	cut        bool // nothing comes through
+	lose       func(control.Message) bool
+	turn       func(*control.Claim) *control.Turn // nil: tickets for all
+	held       map[string]trust.Position          // as Hellos said
+	objections []control.Objection                // of the newest Hello
+	logs       []error
+	packets    []link.Packet // of sessions, from the agent
 
 	programs  *programs.Folder // nil: the agent takes no releases up
 	telemetry *site.Telemetry  // of what is wanted; nil: none

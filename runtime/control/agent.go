@@ -36,6 +36,10 @@ type Agent struct {
 	again        time.Duration // no Hello is said again before, since the server has said so
 	quiet        time.Duration // nothing of the stream is told before; 0: nobody has said so
 	quietTerm    uint64        // the term of the server that has
+
+	judged []Objection          // to what the newest answer has brought
+	unkept map[string]Objection // of what could not be made durable, by site; "" is for what is of none
+	untold *Objection           // why nothing more can be told by the stream; nil: it can
 }
 
 // Assigned is an assignment that an agent has accepted.
@@ -53,7 +57,10 @@ type Output struct {
 	Send      []Message
 	Adopt     []*Assigned // for the loop: that this is wanted from now on
 	Offered   *Offered    // a release that this host is to run
-	Withdrawn bool        // there is no such release: what was offered before, and is not run yet, is not to be run any more
+	// Behind says that the server has more of the stream than there is: the host was taken back in time, or copied. Its numbers were used by then, so that
+	// another stream is begun, and Restream called.
+	Behind    bool
+	Withdrawn bool // there is no such release: what was offered before, and is not run yet, is not to be run any more
 	// Refused are messages, or parts of them, that were not accepted, and why. Nothing was changed by them.
 	Refused []error
 }
@@ -83,7 +90,7 @@ func (a *Agent) Session() string { return a.session }
 func (a *Agent) hello(now time.Duration) *Hello {
 	h := &Hello{Versions: []int{Version}, Session: a.session, Boot: a.Boot, Held: map[string]Holding{},
 		Stream: a.Queue.Stream, First: a.Queue.First(), Last: a.Queue.Last(), Able: a.Able,
-		Program: a.Program, Trial: a.Trial}
+		Program: a.Program, Trial: a.Trial, Refused: a.objections()}
 	for site, held := range a.Held {
 		h.Held[site] = holdingOf(held)
 	}
@@ -109,6 +116,27 @@ func (a *Agent) live(now time.Duration) {
 
 // Append says that an item has been added to the queue.
 func (a *Agent) Append(now time.Duration) Output { return Output{Send: a.tell(now)} }
+
+// Restream has the agent tell another stream from now on.
+func (a *Agent) Restream(now time.Duration, q *Queue) Output {
+	a.Queue = q
+	if a.session == "" {
+		return Output{}
+	}
+	return a.Connect(now)
+}
+
+// Untold says that nothing can be added to the queue, and why; nil: again it can. The server learns it by a Hello.
+func (a *Agent) Untold(now time.Duration, err error) Output {
+	was := a.objections()
+	if a.untold = nil; err != nil {
+		a.untold = &Objection{Code: ObjectionStorage, Why: shorten("what is to be told cannot be written: " + err.Error())}
+	}
+	if a.session == "" || !differs(was, a.objections()) {
+		return Output{}
+	}
+	return a.Connect(now)
+}
 
 // Tick says that time has passed: what was not answered is sent again, and a sign of life is due now and then.
 func (a *Agent) Tick(now time.Duration) Output {
@@ -187,7 +215,12 @@ func (a *Agent) answered(now time.Duration, m *Answer) (out Output) {
 	}
 	// The server may have lost what it had, or say that it has what was never told.
 	a.Queue.stored = min(m.Stored, a.Queue.Last())
+	was := a.objections()
+	a.judged, a.unkept = nil, nil // whoever cannot make durable what comes now says so
 	a.follow(m.Documents, &out)
+	if len(out.Refused) > 0 {
+		a.judged = append(a.judged, Objection{Code: ObjectionTrust, Why: shorten(out.Refused[0].Error())})
+	}
 	for _, s := range m.Assignments {
 		if taken := a.take(s, &out); taken != nil {
 			out.Keep, out.Adopt = append(out.Keep, taken), append(out.Adopt, taken)
@@ -197,7 +230,8 @@ func (a *Agent) answered(now time.Duration, m *Answer) (out Output) {
 	if shown := a.show(m.Unknown); len(shown) > 0 {
 		out.Send = append(out.Send, &Shown{Session: a.session, Assignments: shown})
 	}
-	if len(out.Keep) > 0 || len(out.Documents) > 0 || a.hasWake { // the server learns by it what is held
+	// The server learns by it what is held, and what is not taken up: once, since the next answer brings the same.
+	if len(out.Keep) > 0 || len(out.Documents) > 0 || a.hasWake || differs(was, a.objections()) {
 		out.Send = append(out.Send, a.Connect(now).Send...)
 		return out
 	}
@@ -248,6 +282,9 @@ func (a *Agent) take(s *trust.Signed, out *Output) *Assigned {
 	})
 	if err != nil {
 		out.Refused = append(out.Refused, err)
+		if o := objectionTo(s, err); o.IsNew(a.judged) && len(a.judged) < maxObjections {
+			a.judged = append(a.judged, o)
+		}
 		return nil
 	}
 	taken := &Assigned{Assignment: *assignment, Signed: s}

@@ -45,6 +45,8 @@ type Hello struct {
 	Program *trust.Running `json:"program,omitempty"`
 	// Trial says that this is a program that is tried beside the one that runs: it is answered, and begins no session.
 	Trial bool `json:"trial,omitempty"`
+	// Refused is what the agent has not taken up, and why: see Objections.
+	Refused []Objection `json:"refused,omitempty"`
 }
 
 // Holding is an assignment that a host has.

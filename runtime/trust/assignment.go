@@ -102,11 +102,21 @@ func (c *Chain) OpenAssignment(s *Signed, to Recipient, held func(site string) P
 	case a.Position.Compare(at) <= 0:
 		return nil, refuse(KindAssignment, "its number %s does not come after %s, which is held", a.Position, at)
 	case to.Now.After(a.Until):
-		return nil, refuse(KindAssignment, "it was to be accepted until %s, and the clock here says %s", a.Until.UTC().Format(time.RFC3339), to.Now.UTC().Format(time.RFC3339))
+		return nil, refuseFor(CauseClock, KindAssignment, "it was to be accepted until %s, and the clock here says %s", a.Until.UTC().Format(time.RFC3339), to.Now.UTC().Format(time.RFC3339))
 	case !a.Absent && a.Recipient != to.Sealing:
-		return nil, refuse(KindAssignment, "its secrets are encrypted to another key than this host has now")
+		return nil, refuseFor(CauseSealing, KindAssignment, "its secrets are encrypted to another key than this host has now")
 	}
 	return a, nil
+}
+
+// ClaimedSite is the site and the position that an assignment names, whoever has signed it: for whoever tells that it is not accepted, and for nothing
+// else. Of what cannot be read, or names too much, it is nothing.
+func ClaimedSite(s *Signed) (site string, at Position) {
+	a, err := peek[Assignment](s, KindAssignment)
+	if err != nil || len(a.Site) > maxSiteName {
+		return "", Position{}
+	}
+	return a.Site, a.Position
 }
 
 // ShownAssignment gives an assignment that a host shows as what it holds: signed for it by a key that may assign, whenever that was.

@@ -141,11 +141,11 @@ func open[T any](c *Chain, s *Signed, kind Kind, verb Verb) (*T, *Delegated, err
 		return nil, nil, refuse(kind, "it is signed as %.40q", string(s.Kind))
 	}
 	if c.newest == nil {
-		return nil, nil, refuse(kind, "there is no trust document yet")
+		return nil, nil, refuseFor(CauseSigner, kind, "there is no trust document yet")
 	}
 	signer := c.newest.Signer(s, verb)
 	if signer == nil {
-		return nil, nil, refuse(kind, "no key that may %s has signed it, as trust document %d.%d says", verb, c.newest.Generation, c.newest.Number)
+		return nil, nil, refuseFor(CauseSigner, kind, "no key that may %s has signed it, as trust document %d.%d says", verb, c.newest.Generation, c.newest.Number)
 	}
 	content, err := peek[T](s, kind)
 	return content, signer, err

@@ -69,9 +69,20 @@ func Sign(kind Kind, content any, keys ...PrivateKey) (*Signed, error) {
 
 // SignatureError says why what is signed is not accepted.
 type SignatureError struct {
-	Kind Kind
-	Why  string
+	Kind  Kind
+	Why   string
+	Cause Cause // empty: none that a person could do something about
 }
+
+// Cause says in a word why something that is signed is not accepted, though nobody need have forged it.
+type Cause string
+
+// The causes.
+const (
+	CauseSigner  Cause = "signer"  // no key that may, as far as is known, has signed it
+	CauseClock   Cause = "clock"   // it is too late, by the clock of who accepts it
+	CauseSealing Cause = "sealing" // it is encrypted to another key
+)
 
 // Error says why.
 func (e *SignatureError) Error() string {
@@ -80,6 +91,11 @@ func (e *SignatureError) Error() string {
 
 func refuse(kind Kind, format string, args ...any) error {
 	return &SignatureError{Kind: kind, Why: fmt.Sprintf(format, args...)}
+}
+
+// refuseFor is refuse with a cause.
+func refuseFor(cause Cause, kind Kind, format string, args ...any) error {
+	return &SignatureError{Kind: kind, Why: fmt.Sprintf(format, args...), Cause: cause}
 }
 
 // IsSignedBy tells whether a key has signed it, as something of this kind.

@@ -22,7 +22,7 @@ import (
 )
 
 func sessionTables() []store.Migration {
-	return slices.Concat(sessions.Migrations(), []store.Migration{sessions.ProgramMigration(), sessions.UsageMigration(), sessions.StreamMigration(), sessions.RunsMigration(), sessions.DriftMigration(), sessions.LinesMigration()})
+	return slices.Concat(sessions.Migrations(), []store.Migration{sessions.ProgramMigration(), sessions.UsageMigration(), sessions.StreamMigration(), sessions.RunsMigration(), sessions.DriftMigration(), sessions.LinesMigration(), sessions.ObjectionsMigration()})
 }
 
 // fleetWorld has hosts whose agents the test speaks for.

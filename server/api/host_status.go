@@ -29,6 +29,7 @@ type HostStatus struct {
 	Release      string                          `json:"release,omitempty" doc:"The version that it is to run."`
 	Update       *control.Update                 `json:"update,omitempty" doc:"How far it is with a release, as it said last."`
 	Limit        *sessions.Limit                 `json:"limit,omitempty" doc:"Why nothing that it tells is taken in until later: its agent keeps it, and tells it later."`
+	Trouble      []sessions.Objection            `json:"trouble,omitempty" doc:"What keeps the host from taking up or telling anything, as its agent said last."`
 }
 
 type hostStatusOutput struct{ Body HostStatus }
@@ -107,7 +108,7 @@ func (a *API) showHostStatus(ctx context.Context, c *access.Caller, in *HostName
 		return nil, err
 	}
 	st := a.statusOf(c, h.ID)
-	return &hostStatusOutput{HostStatus{h.ID, h.Name, h.State, st.Reachability, st.Sites, st.Program, st.Refused, st.Release, st.Update, st.Limit}}, nil
+	return &hostStatusOutput{HostStatus{h.ID, h.Name, h.State, st.Reachability, st.Sites, st.Program, st.Refused, st.Release, st.Update, st.Limit, st.Trouble}}, nil
 }
 
 func (a *API) hostRuns(ctx context.Context, c *access.Caller, in *hostRunsInput) (*runsOutput, error) {

@@ -27,6 +27,7 @@ type Look struct {
 	Cluster   string         // for whom its cluster waits, so that it gets nothing new; empty: for nobody
 	Unsigned  string         // why somebody has to sign for it first; empty: nobody has to
 	Plan      *HostPlan      // nil: it has not planned
+	Objection *Objection     // of the host, to what it was given last; nil: it has told of none
 }
 
 // position is that of the target of a host; zero: it has none.
@@ -201,6 +202,9 @@ func (d *Deployment) judge(h *Host, l *Look, now time.Time) (rollout.State, Reas
 	}
 	if !now.Before(until) {
 		return rollout.Failed, Reason{Code: CodeDeadline, Text: "it was not ready in " + cmp.Or(d.Deadline, DefaultDeadline).String(), Ask: "look at it: tenet status, tenet logs"}
+	}
+	if o := l.Objection; o != nil && h.Position == o.Position && (l.Loop == nil || l.Loop.Position.Compare(h.Position) < 0) {
+		return rollout.Begun, Reason{Code: CodeRefused, Text: o.Why, Until: until, Ask: cmp.Or(o.Cure, "look at the log of its agent")}
 	}
 	return rollout.Begun, Reason{Code: CodeProgress, Text: progressText(h, l.Loop), Until: until}
 }

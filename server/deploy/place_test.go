@@ -29,24 +29,25 @@ import (
 type place struct {
 	t testing.TB
 	*Service
-	now    time.Time
-	hosts  []Enrolled
-	loops  map[trust.ID]control.Loop
-	away   map[trust.ID]time.Time
-	held   map[trust.ID]trust.Position
-	facts  map[trust.ID]map[string]json.RawMessage
-	since  map[trust.ID]time.Time
-	given  map[trust.ID]map[string]json.RawMessage
-	when   map[trust.ID]time.Time
-	asked  int
-	made   map[trust.Digest]string         // of whose cluster an identity makes a host a member
-	broken error                           // of whatever evaluates
-	slow   string                          // the host whose evaluation takes too long
-	fails  error                           // of Assign, after it has written
-	rows   func(trust.ID) []states.Event   // what a host would do; nil: one thing, by its facts
-	stuck  func(context.Context, trust.ID) // what a host does before it plans; nil: nothing
-	ann    *access.Caller
-	bob    *access.Caller
+	now        time.Time
+	hosts      []Enrolled
+	loops      map[trust.ID]control.Loop
+	away       map[trust.ID]time.Time
+	held       map[trust.ID]trust.Position
+	objections map[trust.ID]*Objection
+	facts      map[trust.ID]map[string]json.RawMessage
+	since      map[trust.ID]time.Time
+	given      map[trust.ID]map[string]json.RawMessage
+	when       map[trust.ID]time.Time
+	asked      int
+	made       map[trust.Digest]string         // of whose cluster an identity makes a host a member
+	broken     error                           // of whatever evaluates
+	slow       string                          // the host whose evaluation takes too long
+	fails      error                           // of Assign, after it has written
+	rows       func(trust.ID) []states.Event   // what a host would do; nil: one thing, by its facts
+	stuck      func(context.Context, trust.ID) // what a host does before it plans; nil: nothing
+	ann        *access.Caller
+	bob        *access.Caller
 }
 
 // toySite is what a site is in these tests.
@@ -63,7 +64,7 @@ type toySite struct {
 
 func newPlace(t testing.TB, names ...string) *place {
 	t.Helper()
-	p := &place{t: t, now: time.Unix(1.7e9, 0).UTC(), loops: map[trust.ID]control.Loop{}, away: map[trust.ID]time.Time{}, held: map[trust.ID]trust.Position{},
+	p := &place{t: t, now: time.Unix(1.7e9, 0).UTC(), loops: map[trust.ID]control.Loop{}, away: map[trust.ID]time.Time{}, held: map[trust.ID]trust.Position{}, objections: map[trust.ID]*Objection{},
 		facts: map[trust.ID]map[string]json.RawMessage{}, since: map[trust.ID]time.Time{},
 		given: map[trust.ID]map[string]json.RawMessage{}, when: map[trust.ID]time.Time{}, made: map[trust.Digest]string{}}
 	everything := access.AllGrants()
@@ -123,6 +124,9 @@ func (p *place) Loop(host trust.ID, _ string) (control.Loop, bool) {
 
 // Held is Seen's.
 func (p *place) Held(host trust.ID, _ string) trust.Position { return p.held[host] }
+
+// Objection is Objections's.
+func (p *place) Objection(host trust.ID, _ string) *Objection { return p.objections[host] }
 
 // Away is Seen's.
 func (p *place) Away(host trust.ID) time.Time { return p.away[host] }

@@ -14,6 +14,7 @@ const (
 	CodeTurn       Code = "turn"         // other hosts come first
 	CodePause      Code = "pause"        // between batches
 	CodeProgress   Code = "progress"     // the host is at it
+	CodeRefused    Code = "refused"      // the host has told why it does not take it up
 	CodeOrder      Code = "order"        // a person has paused, aborted or superseded it
 	CodeAllOut     Code = "all_out"      // no host of the batch is at hand
 	CodeLimit      Code = "limit"        // more has failed than may

@@ -49,6 +49,18 @@ type Seen interface {
 	Outputs(host trust.ID, site string) (outputs map[string]json.RawMessage, changed time.Time)
 }
 
+// Objections is Seen that knows, besides, what hosts have against what they are to be.
+type Objections interface {
+	// Objection is what a host has told against the newest that it was given of a site; nil: nothing.
+	Objection(host trust.ID, site string) *Objection
+}
+
+// Objection is why a host has not taken up what has a position, and what a person can do about it.
+type Objection struct {
+	Position  trust.Position
+	Why, Cure string
+}
+
 // Targets takes what hosts are to be.
 type Targets interface {
 	// Assign gives an assignment its position, signs it and keeps it, in the transaction.

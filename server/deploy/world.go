@@ -24,12 +24,18 @@ type hostView struct {
 	// outputs are what hosts give to others of the site, and given since when that is what it is.
 	outputs map[string]map[string]json.RawMessage
 	given   map[string]time.Time
+	// objections are what hosts have against what they are to be.
+	objections map[trust.ID]*Objection
 }
 
 // look asks what hosts have told, before a transaction.
 func (s *Service) look(enrolled []Enrolled, site string) *hostView {
-	out := &hostView{map[trust.ID]*control.Loop{}, map[trust.ID]trust.Position{}, map[trust.ID]time.Time{}, map[string]map[string]json.RawMessage{}, map[trust.ID]bool{}, map[string]time.Time{}, map[string]map[string]json.RawMessage{}, map[string]time.Time{}}
+	out := &hostView{map[trust.ID]*control.Loop{}, map[trust.ID]trust.Position{}, map[trust.ID]time.Time{}, map[string]map[string]json.RawMessage{}, map[trust.ID]bool{}, map[string]time.Time{}, map[string]map[string]json.RawMessage{}, map[string]time.Time{}, map[trust.ID]*Objection{}}
+	objections, _ := s.Seen.(Objections)
 	for _, e := range enrolled {
+		if objections != nil {
+			out.objections[e.ID] = objections.Objection(e.ID, site)
+		}
 		if loop, ok := s.Seen.Loop(e.ID, site); ok {
 			out.loops[e.ID] = &loop
 		}
@@ -116,7 +122,7 @@ func (s *Service) world(tx store.Tx, d *record, enrolled []Enrolled, told *hostV
 		}
 	}
 	return &World{Now: now, Clusters: clusters.changed, Full: full, Forbidden: s.mayAssign() != nil, Settles: s.settles, Look: func(id trust.ID) Look {
-		l := Look{Away: told.away[id], Pinned: pins[id], Elsewhere: later[id], Loop: told.loops[id], Held: told.held[id], Plan: plans[id]}
+		l := Look{Away: told.away[id], Pinned: pins[id], Elsewhere: later[id], Loop: told.loops[id], Held: told.held[id], Plan: plans[id], Objection: told.objections[id]}
 		if t := targets[id]; t != nil {
 			l.Target = &t.Target
 			l.Void = isVoid(t)

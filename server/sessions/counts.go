@@ -6,6 +6,7 @@ import "sync/atomic"
 type Counts struct {
 	Connected, Silent, Lost int // agents; who is silent does not count as lost yet
 	Pending                 int // hosts and sites of which something is wanted that the host does not hold yet
+	Objecting               int // those among Pending of which the host has told why
 	Loops                   map[string]float64
 	Relays                  int // connections
 	Received, Sent          int64
@@ -41,6 +42,9 @@ func (s *Sessions) Counts() Counts {
 		for site, t := range h.targets {
 			if held, ok := h.core.Held[site]; !ok || held.Position.Compare(t.Position) < 0 {
 				c.Pending++
+				if h.objection(site, t.Position) != nil {
+					c.Objecting++
+				}
 			}
 		}
 		for _, l := range h.loops {

@@ -30,6 +30,7 @@ type Delivery struct {
 	Held     *trust.Position `json:"held,omitempty"`
 	Adopted  bool            `json:"adopted"`           // the loop has taken the target up
 	Pending  string          `json:"pending,omitempty"` // why it has not come that far
+	Refused  *Objection      `json:"refused,omitempty"` // what the host has against the target; nil: nothing, as far as it has told
 	Absent   bool            `json:"absent,omitempty"`  // the site says nothing of the host any more
 }
 
@@ -63,6 +64,7 @@ type Status struct {
 	Release      string                 `json:"release,omitempty"` // the version that it is to run
 	Update       *control.Update        `json:"update,omitempty"`  // how far it is with a release, as it said last
 	Limit        *Limit                 `json:"limit,omitempty"`   // nil: what it tells is taken in
+	Trouble      []Objection            `json:"trouble,omitempty"` // what keeps the host from taking up or telling anything
 }
 
 // Status tells how a host stands, without asking the store.
@@ -84,6 +86,7 @@ func (s *Sessions) Status(id trust.ID) Status {
 	if h.core.Release != nil {
 		out.Release = h.core.Release.Version
 	}
+	out.Trouble = h.trouble()
 	for _, site := range slices.Sorted(maps.Keys(h.targets)) {
 		out.Sites[site] = h.site(site)
 		if d := &out.Sites[site].Delivery; !d.isHeld() {
@@ -100,6 +103,9 @@ func (h *host) site(site string) *SiteStatus {
 	held, ok := h.core.Held[site]
 	if ok {
 		st.Delivery.Held = &held.Position
+	}
+	if !st.Delivery.isHeld() {
+		st.Delivery.Refused = h.objection(site, t.Position)
 	}
 	if l := h.loops[site]; l != nil {
 		st.Loop, st.Since = &l.Loop, l.Since
@@ -122,6 +128,9 @@ func (h *host) pending(t *Target, recovering, connected bool, now time.Time) str
 		return "the agent is not connected"
 	case now.After(t.Until):
 		return "hosts were to take it up until " + t.Until.UTC().Format(time.RFC3339) + ": deploy again"
+	}
+	if o := h.objection(t.Site, t.Position); o != nil {
+		return o.String()
 	}
 	return "it is being delivered"
 }

@@ -91,7 +91,7 @@ func (s *Sessions) hello(ctx context.Context, h *host, from link.Address, m *con
 		s.send(link.Address{Host: from.Host, Instance: h.instance}, &control.Wake{})
 	}
 	before := clone(&h.core)
-	boot, program := h.boot, h.core.Program
+	boot, program, objections := h.boot, h.core.Program, h.objections
 	core := s.server()
 	answer := core.Hello(&h.core, m)
 	if err := s.noteProgram(ctx, h, program); err != nil {
@@ -103,10 +103,10 @@ func (s *Sessions) hello(ctx context.Context, h *host, from link.Address, m *con
 		s.claims.renew(from, m.Session)
 	}
 	if _, refused := answer.(*control.Refusal); !refused {
-		h.boot = m.Boot
-		if boot != h.boot || before.Spoken != h.core.Spoken || !maps.Equal(before.Held, h.core.Held) || !slices.Equal(before.Streams, h.core.Streams) {
-			if err := s.Store.Write(ctx, func(tx store.Tx) error { return saveHost(tx, &h.core, h.boot) }); err != nil {
-				h.core, h.boot = before, boot
+		h.boot, h.objections = m.Boot, s.objections(h, m)
+		if boot != h.boot || before.Spoken != h.core.Spoken || !maps.Equal(before.Held, h.core.Held) || !slices.Equal(before.Streams, h.core.Streams) || !isLike(objections, h.objections) {
+			if err := s.Store.Write(ctx, h.save); err != nil {
+				h.core, h.boot, h.objections = before, boot, objections
 				return err
 			}
 		}

@@ -20,7 +20,7 @@ func TestRunsAreFoundByIndexes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := store.New(t.Context(), e, store.Options{Migrations: append(Migrations(), ProgramMigration(), UsageMigration(), StreamMigration(), RunsMigration(), DriftMigration(), LinesMigration())})
+	s, err := store.New(t.Context(), e, store.Options{Migrations: append(Migrations(), ProgramMigration(), UsageMigration(), StreamMigration(), RunsMigration(), DriftMigration(), LinesMigration(), ObjectionsMigration())})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -109,6 +109,8 @@ type host struct {
 	fetchable map[trust.Digest]bool
 	usage     usage
 	limit     *Limit // nil: what it tells is taken in
+	// objections are those of its newest Hello.
+	objections []Objection
 }
 
 // Target is what is wanted of a host for a site.

@@ -225,6 +225,9 @@ func loadHosts(r store.Reader) (map[trust.ID]*host, error) {
 	if err := loadUsage(r, get); err != nil {
 		return nil, err
 	}
+	if err := loadObjections(r, get); err != nil {
+		return nil, err
+	}
 	return hosts, r.Query(`SELECT host, site, loop, since FROM sessions_loops`, nil, func(row store.Row) error {
 		var id, site string
 		var data []byte

@@ -19,6 +19,13 @@ type HostStatus struct {
 	Release      string                 `json:"release,omitempty"` // the version that it is to run
 	Update       *control.Update        `json:"update,omitempty"`  // how far it is with a release, as it said last
 	Limit        *Limit                 `json:"limit,omitempty"`   // nil: what it tells is taken in
+	Trouble      []Objection            `json:"trouble,omitempty"` // what keeps the host from taking up or telling anything
+}
+
+// Objection is why a host has not taken up what it was given.
+type Objection struct {
+	control.Objection
+	Since time.Time `json:"since"`
 }
 
 // Limit is why nothing that a host tells is taken in until later.
@@ -43,6 +50,7 @@ type Delivery struct {
 	Held     *trust.Position `json:"held,omitempty"`
 	Adopted  bool            `json:"adopted"`           // the loop has taken it up
 	Pending  string          `json:"pending,omitempty"` // why it has not come to the host
+	Refused  *Objection      `json:"refused,omitempty"` // what the host has against it
 	Absent   bool            `json:"absent,omitempty"`
 }
 
