@@ -296,6 +296,9 @@ func (a *Agent) step(f func() control.Output) {
 		a.forget(&out)
 		return
 	}
+	if out.Behind {
+		a.restream(&out)
+	}
 	for _, m := range out.Send {
 		if err := a.send(m); err != nil {
 			// The protocol says it again.
@@ -380,12 +383,7 @@ func (a *Agent) noticeGap(b *control.Batch) {
 		return
 	}
 	a.gap = b.Last
-	a.keeper.repeat()
-	a.updater.repeat()
-	select {
-	case a.telling <- struct{}{}:
-	default:
-	}
+	a.repeat()
 }
 
 // sendPacket sends a packet of a connection to this host.

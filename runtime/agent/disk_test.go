@@ -273,7 +273,8 @@ func (d *disk) durableCopy() *disk {
 	for path, f := range d.folders {
 		kept := &memoryFolder{disk: next, files: map[string]*inode{}, durable: map[string]*inode{}}
 		for name, node := range f.durable {
-			kept.files[name] = &inode{data: slices.Clone(node.durable), durable: slices.Clone(node.durable)}
+			n := &inode{data: slices.Clone(node.durable), durable: slices.Clone(node.durable)}
+			kept.files[name], kept.durable[name] = n, n
 		}
 		next.folders[path] = kept
 	}

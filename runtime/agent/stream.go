@@ -65,6 +65,12 @@ func openStream(in folder, limits streamLimits) (*stream, error) {
 
 // begin begins a new stream. The old one is gone before the new one has a name.
 func (s *stream) begin() error {
+	if s.file != nil {
+		if err := s.file.Close(); err != nil {
+			return err
+		}
+		s.file = nil
+	}
 	if err := s.folder.Remove(streamName); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}

@@ -213,7 +213,8 @@ func (a *Agent) answered(now time.Duration, m *Answer) (out Output) {
 	if a.quietTerm != a.term { // another server, or the same after a start
 		a.quiet = 0
 	}
-	// The server may have lost what it had, or say that it has what was never told.
+	// The server may have lost what it had, or have what this host, as it is now, has never told.
+	out.Behind = m.Stored > a.Queue.Last()
 	a.Queue.stored = min(m.Stored, a.Queue.Last())
 	was := a.objections()
 	a.judged, a.unkept = nil, nil // whoever cannot make durable what comes now says so

@@ -1,8 +1,7 @@
 package control
 
 import (
-	"fmt"
-	"maps"
+	"math/rand/v2"
 	"slices"
 	"testing"
 	"time"
@@ -13,51 +12,41 @@ import (
 	"github.com/tenetcm/tenet/runtime/trust"
 )
 
-func TestMain(m *testing.M) { rapidtest.Main(m, "300") }
+func TestMain(m *testing.M) { rapidtest.Main(m, "200") }
 
-// world is a server and its hosts, and what is between them.
+// world is a database, the servers that work with it, their hosts, and what is between them.
 type world struct {
 	*rapid.T
-	now    time.Duration
-	owner  trust.PrivateKey
-	signed *trust.Signed // the trust document
-	server *server
-	backup *server
-	hosts  []*host
-	line   []letter
-	// reached is how far each stream was stored since the server was last taken back.
+	rng     *rand.Rand    // what rapid draws would be mostly small, and few things would happen
+	now     time.Duration // true time, from an epoch on
+	owner   trust.PrivateKey
+	signed  *trust.Signed // the first trust document
+	db      *database
+	backup  *database
+	servers []*server // that run, or are stopped and believe to run
+	hosts   []*host
+	line    []letter
+	// reached is how far each stream was stored since the database was last taken back.
 	reached map[string]uint64
-	// assigned is every assignment that was ever signed, by its content.
+	// assigned is every assignment that was ever signed and committed, by its content.
 	assigned map[trust.Digest]bool
+	values   int  // of renewals, that were given
+	calmly   bool // nothing breaks any more
 }
 
-// letter is a message on its way.
+// letter is a message on its way between a machine and whichever servers listen.
 type letter struct {
-	host     int
+	machine  *machine
 	toServer bool
 	Message
 }
 
-// server is what is durable of one.
-type server struct {
-	Server
-	hosts map[trust.ID]*Host
-	items map[string]map[uint64]string // by stream; an empty text is a gap
-}
+// epoch is the true time at which a world begins; an assignment is accepted for so long.
+var epoch = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// host is what is durable of one, and the agent that runs there.
-type host struct {
-	id     trust.ID
-	chain  []*trust.Signed
-	held   map[string]*Assigned
-	stream string
-	first  uint64
-	sizes  []int64
-	items  map[uint64]string // that were ever told, by number
+const validity = 2 * time.Hour
 
-	agent   *Agent
-	adopted map[string]trust.Position
-}
+func (w *world) wall() time.Time { return epoch.Add(w.now) }
 
 func (w *world) key() trust.PrivateKey {
 	k, err := trust.GenerateKey()
@@ -67,8 +56,12 @@ func (w *world) key() trust.PrivateKey {
 	return k
 }
 
+// sizes are how many hosts there are: mostly few.
+var sizes = []int{1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 4, 4, 5, 8, 12, 20, 50}
+
 func newWorld(t *rapid.T) *world {
-	w := &world{T: t, reached: map[string]uint64{}, assigned: map[trust.Digest]bool{}}
+	rng := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), rapid.Uint64().Draw(t, "second half of the seed")))
+	w := &world{T: t, rng: rng, reached: map[string]uint64{}, assigned: map[trust.Digest]bool{}}
 	w.owner = w.key()
 	recovery := w.key()
 	document := &trust.Document{Generation: 1, Number: 1, Recovery: recovery.Public(), Keys: []trust.Delegated{
@@ -77,15 +70,17 @@ func newWorld(t *rapid.T) *world {
 	if w.signed, err = trust.Sign(trust.KindDocument, document, recovery, w.owner); err != nil {
 		t.Fatal(err)
 	}
-	w.server = &server{Server: Server{Term: 1, Epoch: 1, Chain: w.chain()}, hosts: map[trust.ID]*Host{}, items: map[string]map[uint64]string{}}
-	for range rapid.IntRange(1, 4).Draw(t, "hosts") {
-		h := &host{id: w.key().ID(), held: map[string]*Assigned{}, items: map[uint64]string{}, first: 1, adopted: map[string]trust.Position{}}
-		h.chain, h.stream = []*trust.Signed{w.signed}, "stream-"+h.id.Short()
+	w.db = &database{epoch: 1, chain: w.chain(), rows: map[trust.ID]*row{}, items: map[string]map[uint64]string{}}
+	w.elect()
+	for range sizes[rapid.IntRange(0, len(sizes)-1).Draw(t, "hosts")] {
+		h := &host{id: w.key().ID(), told: map[string]map[uint64]map[string]bool{}}
 		w.hosts = append(w.hosts, h)
-		w.server.hosts[h.id] = &Host{ID: h.id, Targets: map[string]Target{}}
-		w.start(len(w.hosts) - 1)
+		m := &machine{host: h, durable: durable{chain: []*trust.Signed{w.signed}, held: map[string]*Assigned{}, stream: w.streamName(h), first: 1, value: w.value()}}
+		w.db.rows[h.id] = &row{Host: Host{ID: h.id, Targets: map[string]Target{}}, renewals: trust.Renewals{Value: m.value}}
+		h.machines = []*machine{m}
+		w.start(m)
 	}
-	w.backup = w.server.clone()
+	w.backup = w.db.clone()
 	return w
 }
 
@@ -97,303 +92,124 @@ func (w *world) chain() *trust.Chain {
 	return c
 }
 
-func (s *server) clone() *server {
-	c := &server{Server: s.Server, hosts: map[trust.ID]*Host{}, items: map[string]map[uint64]string{}}
-	for id, h := range s.hosts {
-		c.hosts[id] = &Host{ID: h.ID, Session: h.Session, Streams: slices.Clone(h.Streams), Targets: maps.Clone(h.Targets), Held: maps.Clone(h.Held), Trust: h.Trust}
-	}
-	for stream, items := range s.items {
-		c.items[stream] = maps.Clone(items)
-	}
-	return c
+// sample picks one of a list.
+func sample[T any](w *world, list []T) T { return list[w.rng.IntN(len(list))] }
+
+// chance tells whether something goes wrong.
+func (w *world) chance(percent int) bool {
+	return !w.calmly && w.rng.IntN(100) < percent
 }
 
-// start begins an agent from what is durable, as after a crash.
-func (w *world) start(i int) {
-	h := w.hosts[i]
-	chain, err := trust.ParseChain(h.chain)
-	if err != nil {
-		w.Fatal(err)
-	}
-	h.agent = &Agent{Identity: h.id, Sealing: "age1-" + h.id.Short(), Chain: chain, Held: maps.Clone(h.held),
-		Queue: NewQueue(h.stream, h.first, slices.Clone(h.sizes)), Clock: func() time.Time { return time.Unix(0, 0).Add(w.now) }}
-	for _, held := range h.held {
-		w.adopt(h, held)
-	}
-	w.carry(i, h.agent.Connect(w.now))
-}
-
-func (w *world) adopt(h *host, a *Assigned) {
-	if kept := h.held[a.Site]; kept == nil || kept.Position != a.Position {
-		w.Fatalf("%s adopts %s, which is not durable", h.id.Short(), a.Position)
-	}
-	if a.Position.Compare(h.adopted[a.Site]) < 0 {
-		w.Fatalf("%s adopts %s after %s", h.id.Short(), a.Position, h.adopted[a.Site])
-	}
-	if !w.assigned[trust.DigestOf(a.Signed.Content)] {
-		w.Fatalf("%s adopts what nobody assigned", h.id.Short())
-	}
-	h.adopted[a.Site] = a.Position
-}
-
-// carry does what an agent wants to be done. A crash may come before what is kept is durable, and after it.
-func (w *world) carry(i int, out Output) {
-	h := w.hosts[i]
-	durable := len(out.Keep) > 0 || len(out.Documents) > 0
-	if durable && w.chance("crash before it is kept", 10) {
-		w.start(i)
+// deliver has a letter arrive, or not, or twice: whichever is drawn.
+func (w *world) deliver() {
+	if len(w.line) == 0 {
 		return
 	}
-	for _, a := range out.Keep {
-		if was := h.held[a.Site]; was != nil && a.Position.Compare(was.Position) <= 0 {
-			w.Fatalf("%s keeps %s, and had %s", h.id.Short(), a.Position, was.Position)
-		}
-		h.held[a.Site] = a
+	at := 0
+	if w.chance(30) { // another one is faster
+		at = w.rng.IntN(len(w.line))
 	}
-	h.chain = append(h.chain, out.Documents...)
-	if durable && w.chance("crash after it was kept", 10) {
-		w.start(i)
-		return
+	l := w.line[at]
+	if !w.chance(10) {
+		w.line = slices.Delete(w.line, at, at+1)
 	}
-	for _, a := range out.Adopt {
-		w.adopt(h, a)
-	}
-	for _, m := range out.Send {
-		if b, ok := m.(*Batch); ok && !b.Gap {
-			for n := b.First; n <= b.Last; n++ {
-				b.Items = append(b.Items, []byte(h.items[n]))
-			}
-		}
-		w.line = append(w.line, letter{host: i, toServer: true, Message: m})
+	if !w.chance(10) {
+		w.receive(l)
 	}
 }
 
-func (w *world) chance(what string, percent int) bool {
-	return rapid.IntRange(0, 99).Draw(w.T, what) < percent
-}
-
-// serve has the server take a letter in: in one transaction, which a crash undoes, and whose answer it may lose.
-func (w *world) serve(l letter) {
-	before := w.server
-	s := before.clone()
-	h := s.hosts[w.hosts[l.host].id]
-	var answer Message
-	switch m := l.Message.(type) {
-	case *Hello:
-		answer = s.Hello(h, m)
-	case *Pulse:
-		answer = s.Pulse(h, m)
-	case *Shown:
-		s.Shown(h, m)
-	case *Batch:
-		var taken bool
-		if taken, answer = s.Batch(h, m); taken {
-			w.store(s, m)
-		}
-	}
-	if w.chance("server crash before the commit", 2) {
-		w.server.Term++
-		return
-	}
-	w.server = s
-	if w.chance("server crash after the commit", 2) {
-		w.server.Term++
-		return
-	}
-	if answer != nil {
-		w.line = append(w.line, letter{host: l.host, Message: answer})
-	}
-	if s.Recovering && !before.Recovering {
-		w.Log("the server recovers")
-	}
-}
-
-func (w *world) store(s *server, b *Batch) {
-	items := s.items[b.Stream]
-	if items == nil {
-		items = map[uint64]string{}
-		s.items[b.Stream] = items
-	}
-	for n := b.First; n <= b.Last; n++ {
-		text := ""
-		if !b.Gap {
-			text = string(b.Items[n-b.First])
-		}
-		if _, twice := items[n]; twice {
-			w.Fatalf("%s: %d is stored twice", b.Stream, n)
-		}
-		items[n] = text
-	}
-}
-
-// check looks at what must hold at any time.
-func (w *world) check() {
-	for _, h := range w.hosts {
-		for _, stream := range w.server.hosts[h.id].Streams {
-			items := w.server.items[stream.ID]
-			if uint64(len(items)) != stream.Stored {
-				w.Fatalf("%s: stored through %d, and there are %d items", stream.ID, stream.Stored, len(items))
-			}
-			for n := range stream.Stored {
-				if text, ok := items[n+1]; !ok || text != "" && text != h.items[n+1] {
-					w.Fatalf("%s: %d is %q, and %q was told", stream.ID, n+1, text, h.items[n+1])
-				}
-			}
-			if stream.Stored < w.reached[stream.ID] {
-				w.Fatalf("%s: stored through %d, after %d", stream.ID, stream.Stored, w.reached[stream.ID])
-			}
-			w.reached[stream.ID] = stream.Stored
-		}
-		for site, held := range h.held {
-			if was := h.adopted[site]; was.Compare(held.Position) > 0 {
-				w.Fatalf("%s holds %s of %s, and had adopted %s", h.id.Short(), held.Position, site, was)
-			}
-		}
-	}
-}
-
-// assign gives a host something new.
-func (w *world) assign(h *host, site string) {
-	row := w.server.hosts[h.id]
-	a := trust.Assignment{Format: trust.AssignmentFormat, Host: h.id, Site: site, Position: w.server.Assign(row, site), Recipient: h.agent.Sealing,
-		Revision: fmt.Sprint(len(w.assigned)), Until: time.Unix(1<<36, 0)}
-	if rapid.IntRange(0, 4).Draw(w.T, "absent") == 0 {
-		a.Absent = true
-	} else {
-		a.Bundle, a.Identity = trust.Content{SHA256: trust.DigestOf([]byte(a.Revision)), Size: 1}, trust.DigestOf([]byte(a.Revision))
-	}
-	signed, err := trust.Sign(trust.KindAssignment, &a, w.owner)
-	if err != nil {
-		w.Fatal(err)
-	}
-	w.assigned[trust.DigestOf(signed.Content)] = true
-	row.Targets[site] = Target{Position: a.Position, Signed: signed}
-}
-
-// tell adds something to a host's stream; a large item makes older ones go.
-func (w *world) tell(i int) {
-	h := w.hosts[i]
-	size := rapid.SampledFrom([]int64{10, 10, 10, MaxBatchBytes, MaxKept / 2}).Draw(w.T, "size")
-	number, first := h.agent.Queue.Append(size)
-	h.items[number] = fmt.Sprintf("%s %d %d", h.stream, number, w.now)
-	h.sizes = append(h.sizes, size)
-	h.sizes, h.first = h.sizes[uint64(len(h.sizes))-(number-first+1):], first
-	w.carry(i, h.agent.Append(w.now))
-}
-
-// receive has a letter arrive.
+// receive has a letter arrive: at all servers that listen, of which one alone may write.
 func (w *world) receive(l letter) {
-	if l.toServer {
-		w.serve(l)
+	if !l.toServer {
+		if l.machine.agent != nil {
+			w.carry(l.machine, l.machine.agent.Receive(l.machine.time(w), l.Message))
+		}
 		return
 	}
-	w.carry(l.host, w.hosts[l.host].agent.Receive(w.now, l.Message))
-}
-
-// resume is what a person does with a server that recovers: its state is what counts.
-func (w *world) resume() {
-	w.server.Resume()
-	for _, h := range w.hosts {
-		row := w.server.hosts[h.id]
-		for _, site := range slices.Compact(slices.Sorted(slices.Values(slices.AppendSeq(row.Unknown(), maps.Keys(row.Targets))))) {
-			w.assign(h, site)
+	for _, s := range slices.Clone(w.servers) {
+		if !s.stopped {
+			w.serve(s, l)
 		}
 	}
 }
 
-// calm lets everything arrive, and wants both sides to be in order then.
-func (w *world) calm() {
-	for range 40 {
-		for letters := 0; len(w.line) > 0; letters++ {
-			if letters > 20000 {
-				w.Fatalf("the line does not fall silent: %T", w.line[0].Message)
-			}
-			l := w.line[0]
-			w.line = w.line[1:]
-			w.receive(l)
-			w.check()
-		}
-		w.now += Heartbeat
-		if w.server.Recovering {
+// act has one thing happen to a host.
+func (w *world) act(h *host) {
+	m := sample(w, h.machines)
+	switch w.rng.IntN(12) {
+	case 0, 1, 2:
+		w.tell(m)
+	case 3, 4, 5:
+		w.assign(sample(w, w.servers), h, sample(w, []string{"a", "b"}))
+	case 6:
+		w.start(m)
+	case 7:
+		m.agent.Disconnect()
+		w.carry(m, m.agent.Connect(m.time(w)))
+	case 8:
+		year := 365 * 24 * time.Hour
+		m.skew = sample(w, []time.Duration{0, 0, -10 * time.Minute, 10 * time.Minute, year, -w.wall().Sub(time.Unix(0, 0))})
+	case 9:
+		w.renew(m)
+	case 10:
+		w.copy(m)
+	case 11:
+		w.trust(m)
+	}
+}
+
+// happen has one thing happen to the servers.
+func (w *world) happen() {
+	switch w.rng.IntN(7) {
+	case 0: // a crash
+		w.end(w.active())
+		w.elect()
+	case 1, 2: // the leader stops, as a machine that is suspended does: another one takes over
+		w.active().stopped = true
+		w.elect()
+	case 3:
+		w.servers[w.rng.IntN(len(w.servers))].stopped = false
+	case 4:
+		w.backup = w.db.clone()
+	case 5:
+		w.restore()
+	case 6:
+		if w.db.recovering {
 			w.resume()
 		}
-		for i, h := range w.hosts {
-			w.carry(i, h.agent.Tick(w.now))
-		}
-	}
-	for _, h := range w.hosts {
-		row := w.server.hosts[h.id]
-		if newest := w.server.Chain.Newest().Number; h.agent.Chain.Newest().Number != newest || uint64(len(h.chain)) != newest {
-			w.Fatalf("%s trusts document %d, keeps %d, and %d is the newest", h.id.Short(), h.agent.Chain.Newest().Number, len(h.chain), newest)
-		}
-		if at := row.stream(h.stream).Stored; at != h.agent.Queue.Last() {
-			w.Fatalf("%s: stored through %d of %d", h.stream, at, h.agent.Queue.Last())
-		}
-		for site, t := range row.Targets {
-			if held := h.held[site]; held == nil || trust.DigestOf(held.Signed.Content) != trust.DigestOf(t.Signed.Content) {
-				w.Fatalf("%s does not hold %s of %s", h.id.Short(), t.Position, site)
-			}
-			if row.Held[site].Position != t.Position {
-				w.Fatalf("the server does not know that %s holds %s of %s", h.id.Short(), t.Position, site)
-			}
-		}
 	}
 }
 
-// Whatever is lost, doubled, delayed and reordered, whoever dies or is taken back in time: hosts take up ever later assignments, which are durable
-// before, what the server says that it has is there, and in the end both sides are in order.
+// Whatever is lost, doubled, delayed and reordered, whoever dies, stops, is copied or taken back in time, and whatever clocks say: hosts take up ever later
+// assignments, which are durable before, what a server says that it has is there, who no longer leads changes nothing, copies are noticed, nobody else is
+// taken for one, and in the end both sides are in order.
 func TestSimulation(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := newWorld(t)
-		for range rapid.IntRange(0, 120).Draw(t, "steps") {
-			i := rapid.IntRange(0, len(w.hosts)-1).Draw(t, "host")
-			switch step := rapid.IntRange(0, 31).Draw(t, "step"); {
-			case step < 14:
-				if len(w.line) == 0 {
-					break
+		for range w.rng.IntN(200 + 10*len(w.hosts)) {
+			h := w.hosts[w.rng.IntN(len(w.hosts))]
+			switch step := w.rng.IntN(32); {
+			case step < 15:
+				for range 1 + w.rng.IntN(10) { // what is on its way is mostly faster than what happens
+					w.deliver()
 				}
-				at := rapid.IntRange(0, len(w.line)-1).Draw(t, "letter")
-				l := w.line[at]
-				if !w.chance("doubled", 10) {
-					w.line = slices.Delete(w.line, at, at+1)
-				}
-				if !w.chance("lost", 10) {
-					w.receive(l)
-				}
-			case step < 18:
-				w.tell(i)
-			case step < 22:
-				if !w.server.Recovering {
-					w.assign(w.hosts[i], rapid.SampledFrom([]string{"a", "b"}).Draw(t, "site"))
-					w.line = append(w.line, letter{host: i, Message: &Wake{}})
-				}
-			case step < 24:
-				w.now += rapid.SampledFrom([]time.Duration{time.Second, Patience, Heartbeat}).Draw(t, "time")
-				w.carry(i, w.hosts[i].agent.Tick(w.now))
-			case step == 24:
-				w.start(i)
-			case step == 25:
-				w.hosts[i].agent.Disconnect()
-				w.carry(i, w.hosts[i].agent.Connect(w.now))
-			case step == 26:
-				w.server.Term++
-			case step == 27:
-				w.backup = w.server.clone()
-			case step == 28:
-				chain := w.server.Chain // hosts give it trust documents back that it has lost, when they renew
-				w.server, w.reached = w.backup.clone(), map[string]uint64{}
-				w.server.Chain = chain
-				w.server.Epoch++
-				w.server.Recovering = rapid.IntRange(0, 3).Draw(t, "silently") > 0
-			case step == 29:
-				if w.server.Recovering {
-					w.resume()
-				}
-			case step > 29:
-				w.trust(i)
+			case step < 26:
+				w.act(h)
+			case step < 29:
+				w.pass(sample(w, []time.Duration{time.Second, Patience, Heartbeat, validity / 2}), h)
+			default:
+				w.happen()
 			}
-			w.check()
+			w.check(h)
 		}
 		w.calm()
 	})
+}
+
+// pass lets time pass, of which a host takes note.
+func (w *world) pass(d time.Duration, h *host) {
+	w.now += d
+	for _, m := range h.machines {
+		w.carry(m, m.agent.Tick(m.time(w)))
+	}
 }

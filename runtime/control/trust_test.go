@@ -1,10 +1,7 @@
 package control
 
 import (
-	"slices"
 	"testing"
-
-	"pgregory.net/rapid"
 
 	"github.com/tenetcm/tenet/runtime/trust"
 )
@@ -78,31 +75,5 @@ func TestTrustOfARenewal(t *testing.T) {
 	p.follow()
 	if out := p.agent.Trust(0, p.server.Chain); len(out.Send) > 0 || p.agent.Chain.Newest().Number != 5 {
 		t.Error("without a connection it does not take it up, or says Hello")
-	}
-}
-
-// trust has the server know of another trust document. A host may get it by a renewal.
-func (w *world) trust(i int) {
-	next := *w.server.Chain.Newest()
-	next.Number++
-	signed, err := trust.Sign(trust.KindDocument, &next, w.owner)
-	if err != nil {
-		w.Fatal(err)
-	}
-	chain := w.server.Chain.Clone()
-	if err := chain.Add(signed); err != nil {
-		w.Fatal(err)
-	}
-	w.server.Chain = chain
-	switch h := w.hosts[i]; rapid.IntRange(0, 2).Draw(w.T, "by") {
-	case 0:
-		h.chain = slices.Clone(chain.Signed())
-		if renewed, err := trust.ParseChain(h.chain); err != nil {
-			w.Fatal(err)
-		} else {
-			w.carry(i, h.agent.Trust(w.now, renewed))
-		}
-	case 1:
-		w.line = append(w.line, letter{host: i, Message: &Wake{}})
 	}
 }

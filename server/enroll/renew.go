@@ -97,7 +97,12 @@ func (r *Registry) regain(ctx context.Context, documents []*trust.Signed) {
 
 // accepts tells whether a renewal is of the host that has renewed last.
 func (h *Host) accepts(request *identity.RenewRequest) bool {
-	return h.anyValue || same(h.value, request.Value) || same(h.former, request.Value) && same(h.value, request.Next)
+	_, ok := h.renewals().Accept(request.Value, request.Next)
+	return ok
+}
+
+func (h *Host) renewals() trust.Renewals {
+	return trust.Renewals{Value: h.value, Former: h.former, Any: h.anyValue}
 }
 
 // renew has the next value count, and other keys if the host has them.
@@ -109,7 +114,8 @@ func (h *Host) renew(request *identity.RenewRequest) error {
 		}
 		h.Keys, h.certificate = keys, request.Keys
 	}
-	h.former, h.value, h.anyValue = request.Value, request.Next, false
+	after, _ := h.renewals().Accept(request.Value, request.Next)
+	h.former, h.value, h.anyValue = after.Former, after.Value, after.Any
 	if h.State == identity.Approved {
 		h.State = identity.Active
 	}
