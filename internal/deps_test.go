@@ -167,9 +167,10 @@ var imports = []struct {
 	{"server/store/postgres/postgrestest", nil, nil},
 	{"server/store/open", []string{"lang/diag", "server/store", "server/store/postgres", "server/store/sqlite"}, nil},
 	{"server/store/*", []string{"lang/diag", "runtime/fault", "server/store"}, []string{"server/store/storetest"}},
+	{"server/limit", nil, nil},
 	{"server/broker", []string{"lang/diag", "runtime/fault", "runtime/link", "runtime/trust"}, []string{"*"}},
 	{"server/broker/carrier", []string{"lang/diag", "runtime/fault", "runtime/link", "runtime/trust", "server/broker"}, []string{"*"}},
-	{"server/broker/...", []string{"internal/atomicfile", "lang/diag", "runtime/fault", "runtime/link", "runtime/link/*", "runtime/trust", "server/broker", "server/broker/carrier"}, []string{"*"}},
+	{"server/broker/...", []string{"internal/atomicfile", "lang/diag", "runtime/fault", "runtime/link", "runtime/link/*", "runtime/trust", "server/broker", "server/broker/carrier", "server/limit"}, []string{"*"}},
 	// Keys of the server, and whom hosts trust.
 	{"server/authority", []string{"internal/atomicfile", "lang/diag", "runtime/fault", "runtime/trust", "server/store"}, []string{"*"}},
 	// People, what they may do, and what they have done.
@@ -177,7 +178,7 @@ var imports = []struct {
 	// A provider of identity for tests.
 	{"server/access/accesstest", nil, nil},
 	// Hosts and their states; sessions of their agents; what is wanted of them.
-	{"server/enroll", []string{"internal/child", "lang/diag", "runtime/agent/identity", "runtime/fault", "runtime/link", "runtime/trust", "server/access", "server/authority", "server/contents", "server/store"}, []string{"*"}},
+	{"server/enroll", []string{"internal/child", "lang/diag", "runtime/agent/identity", "runtime/fault", "runtime/link", "runtime/trust", "server/access", "server/authority", "server/contents", "server/limit", "server/store"}, []string{"*"}},
 	{"server/sessions", []string{"lang/diag", "runtime/*", "server/access", "server/authority", "server/broker", "server/contents", "server/enroll", "server/store", "states"}, []string{"*"}},
 	{"server/evaluate", []string{"graph", "packages", "internal/child", "internal/plainjson", "internal/watchdog", "lang", "lang/*", "modules", "runtime/*", "states"}, []string{"*"}},
 	{"server/deploy", []string{"internal/linediff", "internal/plainjson", "internal/sitefiles", "lang/diag", "lang/site", "runtime/*", "internal/ui/grouping", "server/*", "states"}, []string{"*"}},

@@ -93,8 +93,8 @@ type Options struct {
 	// Signatures is about what is signed elsewhere; nil: nothing is, and the server signs.
 	Signatures Signatures
 	Keys       func(site string) ([]string, error) // texts of the keys that open secrets of a site; nil: there are none
-	Clock      func() time.Time         // nil: time.Now
-	Program    string                   // the version of the program that evaluates
+	Clock      func() time.Time                    // nil: time.Now
+	Program    string                              // the version of the program that evaluates
 	// Report gives the newest report of a host for a site, nil: there is none; itself nil: hosts report nothing.
 	Report func(ctx context.Context, host trust.ID, site string) (*states.Report, time.Time, error)
 	// IsFull tells whether there is no room to begin anything; nil: there is always room.

@@ -66,6 +66,8 @@ type Registry struct {
 	contents  contents.Store
 	options   Options
 	limits    limits
+	fetches   fetches
+	patience  time.Duration // see contentPatience
 	hook      hook
 	starts    starts
 	codes     codes
@@ -106,7 +108,7 @@ func Open(ctx context.Context, s *store.Store, a *authority.Authority, c content
 	if o.Starts <= 0 {
 		o.Starts = defaultStarts
 	}
-	r := &Registry{store: s, authority: a, contents: c, options: o, limits: newLimits(o.Clock), hook: newHook(), starts: starts{until: map[trust.ID]time.Time{}}, known: map[trust.ID]*brief{}}
+	r := &Registry{store: s, authority: a, contents: c, options: o, limits: newLimits(o.Clock), fetches: fetches{counts: map[trust.ID]int{}}, patience: contentPatience, hook: newHook(), starts: starts{until: map[trust.ID]time.Time{}}, known: map[trust.ID]*brief{}}
 	var err error
 	if r.codes, err = newCodes(a); err != nil {
 		return nil, err

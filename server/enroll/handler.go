@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"net"
 	"net/http"
 	"strconv"
 	"strings"
@@ -17,6 +16,7 @@ import (
 	"github.com/tenetcm/tenet/runtime/agent/identity"
 	"github.com/tenetcm/tenet/runtime/trust"
 	"github.com/tenetcm/tenet/server/contents"
+	"github.com/tenetcm/tenet/server/limit"
 	"github.com/tenetcm/tenet/server/store"
 )
 
@@ -42,7 +42,7 @@ func (r *Registry) Handler() http.Handler {
 // limited bounds what comes from one address before anything of it is verified.
 func (r *Registry) limited(f func(http.ResponseWriter, *http.Request) error) func(http.ResponseWriter, *http.Request) error {
 	return func(w http.ResponseWriter, q *http.Request) error {
-		if wait := r.limits.sources.take(source(q)); wait > 0 {
+		if wait := r.limits.sources.Take(limit.Source(q.RemoteAddr)); wait > 0 {
 			return &limitError{wait}
 		}
 		return f(w, q)
@@ -64,18 +64,6 @@ func (r *Registry) serve(f func(http.ResponseWriter, *http.Request) error) http.
 			r.writeProblem(w, err)
 		}
 	}
-}
-
-// source is the address that a request comes from: of IPv6 the network, of which one machine has all.
-func source(q *http.Request) string {
-	host, _, err := net.SplitHostPort(q.RemoteAddr)
-	if err != nil {
-		host = q.RemoteAddr
-	}
-	if ip := net.ParseIP(host); ip != nil && ip.To4() == nil {
-		return ip.Mask(net.CIDRMask(64, 128)).String()
-	}
-	return host
 }
 
 // readBody reads a request with its proof: the nonce is the server's, and the proof covers the rest once the key is known.
@@ -107,8 +95,8 @@ func (r *Registry) readBody(w http.ResponseWriter, q *http.Request, into any) (*
 }
 
 func (r *Registry) serveJoin(w http.ResponseWriter, q *http.Request) error {
-	from := source(q)
-	if wait := r.limits.joins.take(from); wait > 0 {
+	from := limit.Source(q.RemoteAddr)
+	if wait := r.limits.joins.Take(from); wait > 0 {
 		return &limitError{wait}
 	}
 	var request identity.JoinRequest
@@ -146,7 +134,7 @@ func (r *Registry) serveRenew(w http.ResponseWriter, q *http.Request) error {
 	if err := identity.CheckProof(proof, key, want); err != nil {
 		return &diag.HintError{Code: CodeProof, Err: err}
 	}
-	if wait := r.limits.renewal.take(string(by)); wait > 0 {
+	if wait := r.limits.renewal.Take(string(by)); wait > 0 {
 		return &limitError{wait}
 	}
 	r.regain(q.Context(), request.Documents)
@@ -200,6 +188,10 @@ func (r *Registry) serveContent(w http.ResponseWriter, q *http.Request) error {
 	if err != nil {
 		return err
 	}
+	if !r.fetches.begin(by) {
+		return &limitError{time.Second}
+	}
+	defer r.fetches.end(by)
 	return r.writeContent(w, q, digest, offset)
 }
 
@@ -238,7 +230,7 @@ func (r *Registry) writeContent(w http.ResponseWriter, q *http.Request, digest t
 		w.Header().Set("Content-Range", fmt.Sprintf("bytes %d-%d/%d", offset, size-1, size))
 		w.WriteHeader(http.StatusPartialContent)
 	}
-	if _, err := io.Copy(w, content); err != nil {
+	if _, err := io.Copy(&steady{w, http.NewResponseController(w), r.patience}, content); err != nil {
 		panic(http.ErrAbortHandler) // the answer has begun: it is cut off, and the agent asks for the rest
 	}
 	return nil
@@ -279,11 +271,11 @@ func send(w http.ResponseWriter, data []byte) {
 // writeProblem says why there is no answer. What went wrong within the server is not told to who may be anybody.
 func (r *Registry) writeProblem(w http.ResponseWriter, err error) {
 	p := identity.Problem{Detail: err.Error(), Code: diag.CodeOf(err), Hint: diag.HintOf(err), Status: statusOf(diag.CodeOf(err))}
-	var limit *limitError
+	var often *limitError
 	var deposed *store.DeposedError
 	switch {
-	case errors.As(err, &limit):
-		p.Code, p.Status, p.Retryable, p.RetryAfter = CodeTooMany, http.StatusTooManyRequests, true, int(math.Ceil(limit.after.Seconds()))
+	case errors.As(err, &often):
+		p.Code, p.Status, p.Retryable, p.RetryAfter = CodeTooMany, http.StatusTooManyRequests, true, int(math.Ceil(often.after.Seconds()))
 	case errors.Is(err, store.ErrStandby), errors.As(err, &deposed), errors.Is(err, store.ErrClosed):
 		p = identity.Problem{Detail: "this server stands by", Code: identity.CodeStandby, Status: http.StatusServiceUnavailable, Retryable: true, RetryAfter: 5}
 	case p.Code == identity.CodeNonce:

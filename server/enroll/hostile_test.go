@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/base64"
 	"encoding/json"
-	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -270,30 +269,6 @@ func TestContentsRefused(t *testing.T) {
 
 // Who asks too often waits, and does not keep others waiting.
 func TestLimits(t *testing.T) {
-	now := noon
-	l := newLimiter(func() time.Time { return now }, 3, time.Second)
-	for k := range 5 {
-		if wait := l.take("a"); (wait > 0) != (k >= 3) {
-			t.Errorf("%d: %v", k, wait)
-		}
-	}
-	if l.take("b") > 0 {
-		t.Error("another one waits")
-	}
-	now = now.Add(time.Second)
-	if l.take("a") > 0 || l.take("a") == 0 {
-		t.Error("after a second it is one more")
-	}
-	now = now.Add(-1000 * time.Hour)
-	if l.take("a") > 0 {
-		t.Error("a clock that was put back locks out")
-	}
-	for k := range 2 * maxKeys {
-		l.take(fmt.Sprint(k))
-	}
-	if len(l.free) > maxKeys {
-		t.Errorf("%d are remembered", len(l.free))
-	}
 	w := newWorld(t)
 	a := newAttacker(w)
 	for range 5000 {

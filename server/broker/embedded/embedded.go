@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/netip"
 	"runtime"
 	"strconv"
 	"time"
@@ -20,6 +21,7 @@ import (
 	"github.com/tenetcm/tenet/runtime/trust"
 	"github.com/tenetcm/tenet/server/broker"
 	"github.com/tenetcm/tenet/server/broker/carrier"
+	"github.com/tenetcm/tenet/server/limit"
 )
 
 // Config says how agents reach the broker, and who may.
@@ -31,7 +33,7 @@ type Config struct {
 	// Authorize tells whether a host may connect with a key, of which it has shown that it is its own. It is asked by many goroutines at once.
 	Authorize func(host trust.ID, connection string) bool
 	// ConnectsPerSecond is how many connections may begin: who comes on top is refused before that costs anything, and comes again. 0: 400 for
-	// each processor; negative: any number.
+	// each processor; negative: any number. One address may begin a quarter of them.
 	ConnectsPerSecond int
 	// MaxConnections is how many there may be. 0: 200,000.
 	MaxConnections int
@@ -51,6 +53,7 @@ const (
 	maxPayload = 1 << 20
 
 	perProcessor   = 400
+	sourceShare    = 4 // of the connections that may begin in a second, one address may begin one in so many
 	maxConnections = 200_000
 	// maxSubscriptions is what an agent needs, and something to spare.
 	maxSubscriptions = 4
@@ -67,6 +70,7 @@ type Broker struct {
 	server  *server.Server
 	gate    *gate
 	limiter *limiter
+	sources *limit.Limiter // by address; nil: any number
 	tunnels tunnels
 	report  func(error)
 }
@@ -88,6 +92,10 @@ func Open(c Config) (*Broker, error) {
 		c.HandshakeTimeout = handshakeTimeout
 	}
 	b := &Broker{limiter: &limiter{rate: float64(c.ConnectsPerSecond), now: time.Now}, report: c.Report}
+	if c.ConnectsPerSecond > 0 {
+		share := max(1, c.ConnectsPerSecond/sourceShare)
+		b.sources = limit.New(time.Now, share, time.Second/time.Duration(share))
+	}
 	b.gate = &gate{authorize: c.Authorize, token: rand.Text(), hosts: map[trust.ID]map[uint64]visit{}, banned: map[trust.ID]time.Time{}}
 	options, err := b.options(c)
 	if err != nil {
@@ -130,7 +138,7 @@ func (b *Broker) options(c Config) (*server.Options, error) {
 		return nil, &diag.HintError{Code: "invalid_address", Message: fmt.Sprintf("%.200q is no address to listen at", c.Address), Hint: "write HOST:PORT; port 0 is any that is free"}
 	}
 	if o.Host = host; host == "" {
-		o.Host = "0.0.0.0"
+		o.Host = everywhere()
 	}
 	if o.Port == 0 {
 		o.Port = -1
@@ -146,7 +154,7 @@ func (b *Broker) tls(from *tls.Config) *tls.Config {
 	config.SessionTicketsDisabled = true // no agent resumes a session
 	former := config.GetConfigForClient
 	config.GetConfigForClient = func(hello *tls.ClientHelloInfo) (*tls.Config, error) {
-		if !b.limiter.allow() {
+		if !b.allows(hello.Conn.RemoteAddr().String()) {
 			return nil, errBusy
 		}
 		if former == nil {
@@ -155,6 +163,30 @@ func (b *Broker) tls(from *tls.Config) *tls.Config {
 		return former(hello)
 	}
 	return config
+}
+
+// allows tells whether a connection from an address may begin. Each address has a share of its own, so that none keeps all others out: but for this
+// machine, whose programs may be a proxy of all.
+func (b *Broker) allows(address string) bool {
+	if b.sources != nil && !isLoopback(address) && b.sources.Take(limit.Source(address)) > 0 {
+		return false
+	}
+	return b.limiter.allow()
+}
+
+func isLoopback(address string) bool {
+	at, err := netip.ParseAddrPort(address)
+	return err == nil && at.Addr().Unmap().IsLoopback()
+}
+
+// everywhere is the address to listen at for both IPv6 and IPv4, or IPv4 where the machine has nothing else.
+func everywhere() string {
+	l, err := net.Listen("tcp6", "[::]:0")
+	if err != nil {
+		return "0.0.0.0"
+	}
+	_ = l.Close() // it has been there: that is all
+	return "::"
 }
 
 var errBusy = errors.New("too many connections begin at once")

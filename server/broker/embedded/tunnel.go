@@ -40,7 +40,7 @@ func (b *Broker) Handler() http.Handler {
 			http.Error(w, "agents connect here by a WebSocket over HTTP/1.1", http.StatusUpgradeRequired)
 			return
 		}
-		if !b.limiter.allow() {
+		if !b.allows(r.RemoteAddr) {
 			w.Header().Set("Retry-After", retryAfter)
 			http.Error(w, errBusy.Error(), http.StatusServiceUnavailable)
 			return
