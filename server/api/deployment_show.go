@@ -25,6 +25,9 @@ func (a *API) showDeployment(ctx context.Context, c *access.Caller, in *deployme
 		}
 	}
 	out := deploymentOf(d)
+	if in.Members == "plan" {
+		out.Members = nil
+	}
 	if out.Counts, err = s.CountMembers(ctx, c, in.ID); err != nil {
 		return nil, err
 	}

@@ -157,7 +157,7 @@ type deploymentsInput struct {
 
 type deploymentInput struct {
 	DeploymentID
-	Members string `query:"members" enum:"all,none" default:"all" doc:"Whether its hosts and their plan are shown: there may be many, and list-deployment-members has them in pages."`
+	Members string `query:"members" enum:"all,plan,none" default:"all" doc:"Whether its hosts and their plan are shown, or the plan alone: there may be many, and list-deployment-members has them in pages."`
 }
 
 type membersInput struct {

@@ -140,6 +140,9 @@ func TestDeployments(t *testing.T) {
 	shown := expect(w.ask("GET", "/v1/deployments/2", w.alice, ""), http.StatusOK, `"code":"approval"`, `"db1"`, `"batches":[{"label":"batch 1 of 1","hosts":2}]`, `"batch":1`)
 	var d api.Deployment
 	must(t, json.Unmarshal([]byte(shown.text), &d))
+	if r := expect(w.ask("GET", "/v1/deployments/2?members=plan", w.alice, ""), http.StatusOK, d.Plan.Digest, `"counts":`); strings.Contains(r.text, `"members"`) {
+		t.Errorf("the plan comes with the hosts: %s", r.text)
+	}
 	if r := expect(w.ask("GET", "/v1/deployments/2", w.carol, ""), http.StatusOK); strings.Contains(r.text, "db1") || strings.Contains(r.text, `"plan"`) {
 		t.Errorf("carol sees what she may not read: %s", r.text)
 	}
@@ -160,6 +163,13 @@ func TestDeployments(t *testing.T) {
 	expect(w.ask("GET", "/v1/sites/none/targets", w.carol, ""), http.StatusNotFound)
 	expect(w.ask("GET", "/v1/clusters", w.carol, ""), http.StatusOK, `{"items":[]}`)
 	expect(w.ask("GET", "/v1/sites/shop/pins", w.carol, ""), http.StatusOK, `"name":"web1"`)
+	expect(w.ask("GET", "/v1/sites/shop/pins?host=web1", w.carol, ""), http.StatusOK, `"name":"web1"`)
+	expect(w.ask("GET", "/v1/sites/none/pins?host=web1", w.carol, ""), http.StatusOK, `{"items":[]}`)
+	expect(w.ask("GET", "/v1/sites/shop/pins?host=db1", w.alice, ""), http.StatusOK, `{"items":[]}`)
+	onlyDB, err := access.ParseSelector("db*")
+	must(t, err)
+	w.add("nora", access.Grant{Verb: access.Read, Hosts: onlyDB, Site: access.All})
+	expect(w.ask("GET", "/v1/sites/shop/pins?host=web1", w.login("nora"), ""), http.StatusOK, `{"items":[]}`)
 	expect(w.ask("POST", "/v1/sites/shop/unpin", w.carol, `{"hosts":"web1"}`), http.StatusOK, `"name":"web1"`)
 	expect(w.ask("POST", "/v1/sites/shop/unpin", w.carol, `{"hosts":"web1"}`), http.StatusConflict, `"pinned"`)
 	first := expect(w.ask("GET", "/v1/deployments?limit=1", w.alice, ""), http.StatusOK, `"id":2`, `"next"`)

@@ -68,6 +68,11 @@ type SiteName struct {
 	Site string `path:"site" maxLength:"200"`
 }
 
+type pinsInput struct {
+	SiteName
+	Host string `query:"host" maxLength:"200" doc:"Only that of this host, by its id or name."`
+}
+
 type uploadInput struct {
 	SiteName
 	Message string `query:"message" maxLength:"1000" doc:"For people."`
@@ -160,14 +165,7 @@ func (a *API) registerSites() {
 	})
 	a.registerSigning()
 	Register(a, op("list-pins", http.MethodGet, "/v1/sites/{site}/pins", "List the hosts that are pinned.", "They keep what they have, whatever is deployed.", access.Read, deploy.ErrNotFound),
-		func(ctx context.Context, c *access.Caller, in *SiteName) (*pinsOutput, error) {
-			s, err := a.deployments()
-			if err != nil {
-				return nil, err
-			}
-			pins, err := s.Pins(ctx, c, in.Site)
-			return pinsOf(pins), err
-		})
+		a.listPins)
 	Register(a, op("count-targets", http.MethodGet, "/v1/sites/{site}/targets", "Tell of how many hosts each revision is wanted.", "Those that the caller may read, the newest revision first.", access.Read, deploy.ErrNotFound),
 		func(ctx context.Context, c *access.Caller, in *SiteName) (*ListOutput[deploy.Wanted], error) {
 			s, err := a.deployments()
@@ -251,6 +249,23 @@ func (a *API) registerSigning() {
 		out.Body.Hosts, err = s.TakeSigned(ctx, c, in.Site, in.Number, bytes.NewReader(in.RawBody))
 		return out, err
 	})
+}
+
+// listPins lists the pins of a site, or that of one host.
+func (a *API) listPins(ctx context.Context, c *access.Caller, in *pinsInput) (*pinsOutput, error) {
+	s, err := a.deployments()
+	if err != nil {
+		return nil, err
+	}
+	if in.Host == "" {
+		pins, err := s.Pins(ctx, c, in.Site)
+		return pinsOf(pins), err
+	}
+	pin, err := s.PinOf(ctx, c, in.Site, in.Host)
+	if err != nil || pin == nil {
+		return pinsOf(nil), err
+	}
+	return pinsOf([]deploy.Pin{*pin}), nil
 }
 
 func pinsOf(pins []deploy.Pin) *pinsOutput {

@@ -300,6 +300,25 @@ func pinsAmong(r store.Reader, site, hosts string, list []*pinned) (out []Pin, e
 	return out, err
 }
 
+// PinOf gives the pin of one host of a site, by its id or name; nil: there is none that the caller may see.
+func (s *Service) PinOf(ctx context.Context, by *access.Caller, site, host string) (out *Pin, err error) {
+	enrolled, err := s.Options.Hosts.List(ctx)
+	if err != nil {
+		return nil, err
+	}
+	i := slices.IndexFunc(enrolled, func(h Enrolled) bool { return string(h.ID) == host || h.Name == host })
+	if i < 0 || !by.May(access.Read, enrolled[i].target(), site) {
+		return nil, nil
+	}
+	err = s.Store.Read(ctx, func(r store.Reader) error {
+		if out, err = ofHost[Pin](r, pinsTable, site, enrolled[i].ID); out != nil {
+			out.Name = enrolled[i].Name // it may have got another one since
+		}
+		return err
+	})
+	return out, err
+}
+
 // Pins lists the hosts of a site that are pinned, as far as a caller may see them, by name.
 func (s *Service) Pins(ctx context.Context, by *access.Caller, site string) (out []Pin, err error) {
 	enrolled, err := s.Options.Hosts.List(ctx)

@@ -150,6 +150,16 @@ func one[T any](r store.Reader, t table, site string, host trust.ID, tree conten
 	return v, nil
 }
 
+// ofHost gives the row of a host of which there is one for a site, whatever its tree is; nil: there is none.
+func ofHost[T any](r store.Reader, t table, site string, host trust.ID) (*T, error) {
+	var tree string
+	found, err := store.One(r, `SELECT tree FROM `+string(t)+` WHERE site = $1 AND host = $2 LIMIT 1`, []any{site, string(host)}, &tree)
+	if err != nil || !found {
+		return nil, err
+	}
+	return one[T](r, t, site, host, contents.Digest(tree))
+}
+
 // numbers reads a column of numbers.
 func numbers(r store.Reader, sql string, args ...any) (out []int64, err error) {
 	err = r.Query(sql, args, func(row store.Row) error {

@@ -100,13 +100,7 @@ func (p *Pages) deployment(v *view) (*page, error) {
 		return nil, err
 	}
 	m := &deploymentPage{shownDeployment: d, Path: route("deployments", strconv.FormatInt(d.ID, 10)), Filter: v.filter("batch", "state", "reason", "words"), Tab: d.tab(v.r.URL.Query())}
-	if d.Counts == nil || d.Counts.Hosts <= maxWhole || m.Tab == "plan" {
-		if m.shownDeployment, err = v.loadDeployment(); err != nil {
-			return nil, err
-		}
-		d = m.shownDeployment
-		m.showAll(v.r.URL.Query().Get("cursor"))
-	} else if err := v.showCounts(m); err != nil {
+	if d, err = v.addMembers(m); err != nil {
 		return nil, err
 	}
 	m.Acts, m.MayNot = v.deploymentActs(d, m.Tab == "plan")
@@ -119,6 +113,32 @@ func (p *Pages) deployment(v *view) (*page, error) {
 	}
 	title := fmt.Sprintf("Deployment %d", d.ID)
 	return &page{Template: "deployment", Title: title, Section: "deployments", Data: m, Live: []string{"deployment.changed"}, LiveSite: d.Site}, nil
+}
+
+// addMembers adds the hosts to a page, or how many there are where they are too many to be loaded.
+func (v *view) addMembers(m *deploymentPage) (d *shownDeployment, err error) {
+	d = m.shownDeployment
+	switch {
+	case !d.isVast():
+		if d, err = v.loadDeployment(); err != nil {
+			return nil, err
+		}
+		m.shownDeployment = d
+		m.showAll(v.r.URL.Query().Get("cursor"))
+		return d, nil
+	case m.Tab == "plan":
+		if d, err = v.loadPlan(d.ID); err != nil {
+			return nil, err
+		}
+		m.shownDeployment = d
+	}
+	return d, v.showCounts(m)
+}
+
+// loadPlan loads a deployment with the rows of its plan, and without its hosts.
+func (v *view) loadPlan(id int64) (*shownDeployment, error) {
+	d, err := get[shownDeployment](v, route("v1", "deployments", digits(id)), url.Values{"members": {"plan"}})
+	return &d, err
 }
 
 // loadBrief loads it without its hosts and the rows of its plan.

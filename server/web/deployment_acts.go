@@ -53,9 +53,34 @@ func (d *shownDeployment) in(states ...string) []string {
 	return d.names(func(h *api.DeployHost) bool { return slices.Contains(states, h.State) })
 }
 
+// loadForAct loads a deployment for what is done with it: with its hosts, unless these are so many that they are counted alone.
+func (v *view) loadForAct() (*shownDeployment, error) {
+	d, err := v.loadBrief()
+	if err != nil || d.isVast() {
+		return d, err
+	}
+	return v.loadDeployment()
+}
+
+// isVast tells that there are so many hosts that they are not loaded.
+func (d *shownDeployment) isVast() bool { return d.Counts != nil && d.Counts.Hosts > maxWhole }
+
+// says is what an act will do to how many hosts, as the API says it.
+func (d *shownDeployment) says(name string) []string {
+	for _, a := range d.Deployment.Acts {
+		if a.Act == name {
+			return []string{strings.ToUpper(a.Says[:1]) + a.Says[1:] + "."}
+		}
+	}
+	return nil
+}
+
 // deploymentAct is an act with a deployment, without what it does.
 func deploymentAct(d *shownDeployment, verb, name string, effects ...string) *act {
 	id := strconv.FormatInt(d.ID, 10)
+	if d.isVast() {
+		effects = d.says(name)
+	}
 	return &act{Title: fmt.Sprintf("%s deployment %d of %s", verb, d.ID, d.Site), Button: verb, Effects: effects, Fields: []field{reason()},
 		Command: []string{"tenet", "deployments", name, id}, Back: route("deployments", id)}
 }
@@ -70,7 +95,7 @@ func (v *view) steer(a *act, d *shownDeployment, name, notice string) *act {
 
 // consent has a deployment begin by the plan that was looked at, which the address names: another one is refused.
 func (v *view) consent(name, verb string) (*act, error) {
-	d, err := v.loadDeployment()
+	d, err := v.loadForAct()
 	if err != nil {
 		return nil, err
 	}
@@ -116,7 +141,7 @@ func (d *shownDeployment) consentEffects() []string {
 }
 
 func (p *Pages) pauseDeployment(v *view) (*act, error) {
-	d, err := v.loadDeployment()
+	d, err := v.loadForAct()
 	if err != nil {
 		return nil, err
 	}
@@ -125,7 +150,7 @@ func (p *Pages) pauseDeployment(v *view) (*act, error) {
 }
 
 func (p *Pages) continueDeployment(v *view) (*act, error) {
-	d, err := v.loadDeployment()
+	d, err := v.loadForAct()
 	if err != nil {
 		return nil, err
 	}
@@ -140,7 +165,7 @@ func (p *Pages) continueDeployment(v *view) (*act, error) {
 }
 
 func (p *Pages) abortDeployment(v *view) (*act, error) {
-	d, err := v.loadDeployment()
+	d, err := v.loadForAct()
 	if err != nil {
 		return nil, err
 	}

@@ -212,3 +212,17 @@ func TestRollback(t *testing.T) {
 func pinOf(name, revision string) map[string]any {
 	return map[string]any{"host": strings.Repeat("a", 52), "name": name, "site": "shop", "revision": revision, "by": "ada", "at": noon()}
 }
+
+// TestVastActs checks that what is done with a deployment of very many hosts is said in the words of the API, without its hosts, and that its plan is shown without them.
+func TestVastActs(t *testing.T) {
+	d := waiting("bob", 1)
+	d["counts"] = map[string]any{"hosts": 50000, "not_begun": 50000, "states": map[string]int{"pending": 50000}}
+	d["acts"] = []any{map[string]any{"act": "approve", "may": true, "says": "hosts get revision 3: 50000"}, map[string]any{"act": "abort", "may": true, "hosts": 9, "says": "hosts that have not begun keep what they have: 50000"}}
+	p, f := newTest(t, access.AllGrants(), map[string]any{"/v1/deployments/7?members=none": d, "/v1/deployments/7?members=plan": d, "/v1/deployments/7/members": list()})
+	f.answers["/v1/deployments/7"] = &api.Problem{Status: http.StatusServiceUnavailable, Detail: "all hosts were asked for"}
+	for path, wanted := range map[string]string{"/deployments/7?tab=plan": "state.page.file.motd", "/deployments/7/abort": "Hosts that have not begun keep what they have: 50000.", "/deployments/7/approve?plan=" + planDigest(): "Hosts get revision 3: 50000."} {
+		if w := request(p, "GET", path, nil); w.Code != http.StatusOK || !strings.Contains(w.Body.String(), wanted) {
+			t.Errorf("%s: %d, and not %q:\n%s", path, w.Code, wanted, w.Body)
+		}
+	}
+}

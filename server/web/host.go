@@ -154,7 +154,7 @@ func concern(s *siteOfHost) int {
 func (v *view) addPins(h *hostPage) error {
 	for i := range h.Sites[:min(len(h.Sites), maxSitesAsked)] {
 		s := &h.Sites[i]
-		pins, err := get[api.List[deploy.Pin]](v, route("v1", "sites", s.Name, "pins"), nil)
+		pins, err := get[api.List[deploy.Pin]](v, route("v1", "sites", s.Name, "pins"), url.Values{"host": {string(h.Host.ID)}})
 		if err != nil && !isNothing(err) {
 			return err
 		}

@@ -194,7 +194,7 @@ func (p *Pages) rollbackHost(v *view) (*act, error) {
 	}
 	effects := []string{"It becomes what a former revision of " + site + " says, at once.", "It is pinned: deployments leave it out until it is unpinned."}
 	preview, err := get[api.List[deploy.RollbackOf]](v, route("v1", "sites", site, "rollback"), url.Values{"hosts": {h.Host.Name}})
-	if err != nil && !isNothing(err) && !hasStatus(err, http.StatusConflict, http.StatusUnprocessableEntity) { // where it has nothing to go back to, one chooses
+	if err != nil && !isNothing(err) && !hasStatus(err, http.StatusConflict, http.StatusGone, http.StatusUnprocessableEntity) { // where it has nothing to go back to, one chooses
 		return nil, err
 	}
 	for _, one := range preview.Items {
