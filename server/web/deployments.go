@@ -13,7 +13,7 @@ type deploymentList struct {
 	Phase   facet
 	Rows    []*api.Deployment
 	Next    string
-	Command string
+	Command string // that lists the same; empty: there is none
 	IsAll   bool
 }
 
@@ -43,7 +43,9 @@ func (p *Pages) deployments(v *view) (*page, error) {
 	if site := filter.Get("site"); site != "" {
 		argv = append(argv, "--site", site)
 	}
-	l.Command = commandLine(argv...)
+	if !filter.Has("phase") { // it has no such filter
+		l.Command = commandLine(argv...)
+	}
 	if list.Next != "" {
 		query.Set("cursor", list.Next)
 		l.Next = "/deployments?" + query.Encode()

@@ -17,7 +17,7 @@ type hostList struct {
 	Rows    []hostRow
 	Total   int    // of all pages
 	Next    string // where the list goes on
-	Command string // that lists the same
+	Command string // that lists the same; empty: there is none
 	IsAll   bool   // nothing is filtered
 }
 
@@ -166,8 +166,11 @@ func hostSiteOf(name string, s *sessions.SiteStatus) hostSite {
 	return h
 }
 
-// hostCommand is the command that lists the same hosts.
+// hostCommand is the command that lists the same hosts; empty: there is none.
 func hostCommand(filter url.Values) string {
+	if filter.Has("question") {
+		return ""
+	}
 	argv := []string{"tenet", "host", "list"}
 	for _, name := range []string{"site", "state", "reachability", "delivery", "readiness", "phase", "drift", "words"} {
 		for _, value := range filter[name] {

@@ -15,7 +15,7 @@ type runList struct {
 	Facets  []facet
 	Rows    []api.Run
 	Next    string // where the list goes on
-	Command string // that lists the same
+	Command string // that tells of the same; empty: there is none
 	IsAll   bool   // nothing is filtered
 	OfOne   bool   // they are all of one host
 }
@@ -44,8 +44,11 @@ func (v *view) runsOf(filter url.Values, path string) (*runList, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &runList{Filter: filter, Rows: list.Items, IsAll: len(filter) == 0, OfOne: filter.Has("host"), Command: commandLine("tenet", "events"),
+	l := &runList{Filter: filter, Rows: list.Items, IsAll: len(filter) == 0, OfOne: filter.Has("host"),
 		Facets: []facet{facetOf(filter, "outcome", "Outcome", "running", "failed", "changed", "unchanged")}}
+	if l.IsAll { // no command has these filters
+		l.Command = commandLine("tenet", "events", "--server")
+	}
 	if list.Next != "" {
 		next := maps.Clone(v.r.URL.Query())
 		next.Set("cursor", list.Next)

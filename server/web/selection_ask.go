@@ -89,7 +89,7 @@ func (p *Pages) planSelected(v *view) (*act, error) {
 	if len(site.Options) == 0 {
 		return nil, &api.Problem{Status: http.StatusNotFound, Title: "Nothing to plan", Detail: "There is no site that you may deploy.", Hint: "A site comes to the server by: tenet deploy SITE"}
 	}
-	a := &act{Title: "Plan for " + count(len(names), "host"), Button: "Plan", Back: "/deployments", Command: []string{"tenet", "deploy", "SITE", "--hosts", strings.Join(names, ","), "--plan"},
+	a := &act{Title: "Plan for " + count(len(names), "host"), Button: "Plan", Back: "/deployments",
 		Effects: []string{listed(names, 20) + ".", "Each plans what it would do for the newest revision of the site. Nothing begins until somebody has looked at that and starts it."},
 		Fields: []field{site, {Name: "consent", Label: "It begins when", Kind: "choice", Options: []option{{"start", "somebody who may deploy starts it"}, {"approve", "another person approves it"}}},
 			{Name: "message", Label: "Message", Kind: "text", Hint: "Why, for who looks at it later."}}}
@@ -100,7 +100,11 @@ func (p *Pages) planSelected(v *view) (*act, error) {
 			return "", err
 		}
 		a.Back = route("deployments", digits(d.ID))
-		return "Deployment " + digits(d.ID) + " waits for a start. Its hosts plan now.", nil
+		waits := "a start"
+		if form.Get("consent") == "approve" {
+			waits = "an approval"
+		}
+		return "Deployment " + digits(d.ID) + " waits for " + waits + ". Its hosts plan now.", nil
 	}
 	return a, nil
 }

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -72,8 +73,7 @@ func statusOfUpdate(u api.AgentUpdate) *updateStatus {
 		s.Tally.Counts = append(s.Tally.Counts, share{Word: state, Class: stateClass(state), Count: numbers[state]})
 	}
 	s.Rows = slices.Clone(u.Members)
-	order := []string{"failed", "begun", "out", "pending", "ready"}
-	slices.SortStableFunc(s.Rows, func(a, b *api.UpdateHost) int { return slices.Index(order, a.State) - slices.Index(order, b.State) })
+	slices.SortStableFunc(s.Rows, func(a, b *api.UpdateHost) int { return gravityOfState(a.State) - gravityOfState(b.State) })
 	s.Rows = s.Rows[:min(maxShown, len(s.Rows))]
 	return s
 }
@@ -135,18 +135,19 @@ func (p *Pages) startUpdate(v *view) (*act, error) {
 	if err != nil {
 		return nil, err
 	}
-	versions := field{Name: "version", Label: "Release", Kind: "choice", Value: v.r.URL.Query().Get("version")}
+	versions := field{Name: "version", Label: "Release", Kind: "choice", Value: cmp.Or(v.r.PostForm.Get("version"), v.r.URL.Query().Get("version"))}
 	for _, r := range releases.Items {
 		versions.Options = append(versions.Options, option{r.Version, r.Version})
 	}
 	if len(versions.Options) == 0 {
 		return nil, &api.Problem{Status: http.StatusNotFound, Title: "No release", Detail: "The server has no release to which agents could be brought.", Hint: "Give it one: tenet release upload."}
 	}
-	a := &act{Title: "Bring agents to a release", Button: "Begin", Back: "/server", Command: []string{"tenet", "update", versions.Options[0].Value},
+	const batch = "1,10%,100%"
+	a := &act{Title: "Bring agents to a release", Button: "Begin", Back: "/server", Command: []string{"tenet", "update", cmp.Or(versions.Value, versions.Options[0].Value), "--batch", batch},
 		Effects: []string{"Hosts change their program in batches, from where their loops wait, and go back by themselves if the new one does not work there.", "It stops as soon as more hosts fail than may. What is wanted of hosts does not change."},
 		Fields: []field{versions,
 			{Name: "hosts", Label: "Hosts", Kind: "text", Hint: "A selector such as web*; none: all."},
-			{Name: "batch", Label: "How many at once", Kind: "text", Value: "1,10%,100%", Hint: "The last one goes on."},
+			{Name: "batch", Label: "How many at once", Kind: "text", Value: batch, Hint: "The last one goes on."},
 			{Name: "max_failures", Label: "So many may fail", Kind: "text", Hint: "Such as 2 or 5%; none: no host may."},
 			{Name: "pause", Label: "Minutes between batches", Kind: "text", Value: "0"},
 			{Name: "deadline", Label: "Minutes that a host may take", Kind: "text", Value: "60"},
