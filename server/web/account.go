@@ -20,7 +20,7 @@ func (p *Pages) registerAccount() {
 	p.show("/account", p.account)
 	p.act("/account/password", p.changePassword)
 	p.act("/account/sessions/{id}/end", p.endOwnSession)
-	p.act("/account/programs/{id}/end", p.endProgram)
+	p.act("/account/programs/{id}/end", endProgram("/account"))
 }
 
 func (p *Pages) account(v *view) (*page, error) {
@@ -60,11 +60,14 @@ func (p *Pages) endOwnSession(v *view) (*act, error) {
 		}}, nil
 }
 
-func (p *Pages) endProgram(v *view) (*act, error) {
-	id := v.r.PathValue("id")
-	return &act{Title: "End the token of a program", Button: "End it", IsGrave: true, Back: "/account", Fields: []field{reason()}, Command: []string{"tenet", "program", "remove", id},
-		Effects: []string{"The program that uses it is refused from then on."},
-		Do: func(form url.Values) (string, error) {
-			return "The token has ended.", v.remove(route("v1", "programs", id), form.Get("reason"))
-		}}, nil
+// endProgram ends the token of a program, one's own or anybody's, and leads back to the page that lists it.
+func endProgram(back string) func(*view) (*act, error) {
+	return func(v *view) (*act, error) {
+		id := v.r.PathValue("id")
+		return &act{Title: "End the token of a program", Button: "End it", IsGrave: true, Back: back, Fields: []field{reason()}, Command: []string{"tenet", "program", "remove", id},
+			Effects: []string{"The program that uses it is refused from then on."},
+			Do: func(form url.Values) (string, error) {
+				return "The token has ended.", v.remove(route("v1", "programs", id), form.Get("reason"))
+			}}, nil
+	}
 }

@@ -42,6 +42,11 @@ func (t tally) Bar() any {
 	return a.Bar()
 }
 
+// gravityOfState orders hosts: first those that have failed, last those with which all is done.
+func gravityOfState(state string) int {
+	return slices.Index([]string{"failed", "begun", "out", "pending", "ready"}, state)
+}
+
 // batchOf is the number of the batch in which a host has begun, or is to begin.
 func batchOf(h *api.DeployHost) int {
 	if h.Turn > 0 {
@@ -121,8 +126,7 @@ func (m *deploymentPage) list(cursor string) {
 			found = append(found, h)
 		}
 	}
-	order := []string{"failed", "begun", "out", "pending", "ready"}
-	slices.SortStableFunc(found, func(a, b *api.DeployHost) int { return slices.Index(order, a.State) - slices.Index(order, b.State) })
+	slices.SortStableFunc(found, func(a, b *api.DeployHost) int { return gravityOfState(a.State) - gravityOfState(b.State) })
 	m.Found = len(found)
 	from, err := strconv.Atoi(cursor)
 	if err != nil || from < 0 || from >= len(found) { // none, or not one of this list any more

@@ -14,7 +14,7 @@ import (
 type partList struct {
 	Filter url.Values
 	Sites  []partsOfSite
-	States []option
+	State  facet
 }
 
 // partsOfSite are those of one site.
@@ -32,9 +32,7 @@ const maxParts = 500
 
 func (v *view) partsOf(h *hostPage) (*partList, error) {
 	l := &partList{Filter: v.filter("state", "site", "words")}
-	for _, state := range []string{states.PartError, states.PartPending, states.PartAbsent, states.PartCreating, states.PartRemoving, states.PartPresent, states.PartDone} {
-		l.States = append(l.States, option{state, state})
-	}
+	l.State = facetOf(l.Filter, "state", "State", states.PartError, states.PartPending, states.PartAbsent, states.PartCreating, states.PartRemoving, states.PartPresent, states.PartDone)
 	for _, s := range h.Sites {
 		if site := l.Filter.Get("site"); site != "" && site != s.Name || s.Report == nil {
 			continue

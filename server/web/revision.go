@@ -6,7 +6,6 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/tenetcm/tenet/internal/ui/grouping"
 	"github.com/tenetcm/tenet/internal/ui/rows"
@@ -31,14 +30,11 @@ type revisionPage struct {
 // fileRow is a file, with what has become of it.
 type fileRow struct {
 	deploy.File
-	Lines  []diffLine
+	Lines  []rows.Line
 	Hidden string // why there is no diff, for people
 	IsOpen bool
 	Path   string // where its diff is, if there are too many here
 }
-
-// diffLine is a line of a diff.
-type diffLine struct{ Class, Text string }
 
 // planDifference is how the plans of two revisions differ, as hosts have made them for deployments.
 type planDifference struct {
@@ -127,7 +123,7 @@ func (r *revisionPage) row(f deploy.File, of int) fileRow {
 	if f.Change == nil {
 		return row
 	}
-	row.Lines, row.IsOpen = diffLines(f.Change.Diff), of <= 20
+	row.Lines, row.IsOpen = rows.DiffLines(f.Change.Diff), of <= 20
 	switch f.Change.Hidden {
 	case "":
 	case deploy.HiddenEncrypted:
@@ -144,23 +140,6 @@ func (r *revisionPage) row(f deploy.File, of int) fileRow {
 		row.Hidden = "It is not shown: " + f.Change.Hidden + "."
 	}
 	return row
-}
-
-// diffLines takes a diff apart.
-func diffLines(diff string) (list []diffLine) {
-	for line := range strings.Lines(diff) {
-		class := ""
-		switch line[0] {
-		case '+':
-			class = "add"
-		case '-':
-			class = "del"
-		case '@', '\\':
-			class = "at"
-		}
-		list = append(list, diffLine{class, strings.TrimSuffix(line, "\n") + "\n"})
-	}
-	return list
 }
 
 // Mark is the symbol of what has become of the file.
@@ -210,7 +189,7 @@ func (v *view) planOf(list []*api.Deployment, number int64, id *int64) (p hostsP
 	if i < 0 {
 		return p, nil
 	}
-	d, err := get[shownDeployment](v, route("v1", "deployments", strconv.FormatInt(list[i].ID, 10)), nil)
+	d, err := v.loadPlan(list[i].ID)
 	if err != nil || d.Plan == nil {
 		return p, err
 	}

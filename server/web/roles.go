@@ -16,7 +16,7 @@ func (p *Pages) registerRoles() {
 	p.act("/roles/{name}", p.changeRole)
 	p.act("/roles/{name}/remove", p.removeRole)
 	p.act("/account/new-program", p.addProgram)
-	p.act("/programs/{id}/end", p.endAnyProgram)
+	p.act("/programs/{id}/end", endProgram("/people"))
 }
 
 // role gives the role that the page's address names.
@@ -97,13 +97,4 @@ func (p *Pages) addProgram(v *view) (*act, error) {
 		return "", err
 	}
 	return a, nil
-}
-
-func (p *Pages) endAnyProgram(v *view) (*act, error) {
-	id := v.r.PathValue("id")
-	return &act{Title: "End the token of a program", Button: "End it", IsGrave: true, Back: "/people", Fields: []field{reason()}, Command: []string{"tenet", "program", "remove", id},
-		Effects: []string{"The program that uses it is refused from then on."},
-		Do: func(form url.Values) (string, error) {
-			return "The token has ended.", v.remove(route("v1", "programs", id), form.Get("reason"))
-		}}, nil
 }

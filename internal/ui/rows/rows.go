@@ -148,6 +148,9 @@ func (b *builder) change(c states.Change) Change {
 	return out
 }
 
+// DiffLines takes a diff apart, for a page that shows it by itself.
+func DiffLines(diff string) []Line { return (&builder{View: &View{}}).diffLines(diff) }
+
 func (b *builder) diffLines(diff string) []Line {
 	var lines []Line
 	for text := range strings.SplitAfterSeq(diff, "\n") {
