@@ -217,28 +217,12 @@ type discard struct{}
 // Write drops it.
 func (discard) Write(p []byte) (int, error) { return len(p), nil }
 
-// sessionView is what hosts have told.
+// sessionView is what hosts have told: deploy.Seen, by the methods of Sessions where these fit.
 type sessionView struct{ *sessions.Sessions }
-
-// Loop is deploy.Seen's.
-func (s sessionView) Loop(host trust.ID, site string) (control.Loop, bool) {
-	if st := s.Status(host).Sites[site]; st != nil && st.Loop != nil {
-		return *st.Loop, true
-	}
-	return control.Loop{}, false
-}
-
-// Held is deploy.Seen's.
-func (s sessionView) Held(host trust.ID, site string) trust.Position {
-	if st := s.Status(host).Sites[site]; st != nil && st.Delivery.Held != nil {
-		return *st.Delivery.Held
-	}
-	return trust.Position{}
-}
 
 // Away is deploy.Seen's.
 func (s sessionView) Away(host trust.ID) time.Time {
-	r := s.Status(host).Reachability
+	r := s.Reachability(host)
 	switch {
 	case r.Connected:
 		return time.Time{}

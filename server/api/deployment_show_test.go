@@ -114,6 +114,10 @@ func TestDeploymentMembers(t *testing.T) {
 	if n.States[rollout.Ready] != 2 || len(n.Turns) != 1 || n.Turns[0].Turn != 1 || n.Turns[0].States[rollout.Ready] != 2 {
 		t.Errorf("counted are %+v", n)
 	}
+	must(t, w.service.Store.Write(t.Context(), func(tx store.Tx) error {
+		_, err := tx.Exec(`UPDATE deploy_versions SET version = version + 1`) // it was written by a server before this one
+		return err
+	}))
 	w.rounds() // writes it as it is to be
 	var empty int64
 	must(t, w.service.Store.Read(t.Context(), func(r store.Reader) error {

@@ -215,6 +215,9 @@ func (d *Deployment) askConsent(w World) {
 	d.Why.become(r, w.Now)
 }
 
+// targetsAtOnce is how many targets change in one transaction: each takes some statements, and the store gives all of them half a minute.
+const targetsAtOnce = 500
+
 // roll has turns begin.
 func (d *Deployment) roll(w World) (acts []Act) {
 	if w.Now.Before(w.Settles) && d.expectsHosts(w) {
@@ -244,7 +247,7 @@ func (d *Deployment) roll(w World) (acts []Act) {
 			if d.Progress.Turn != s.Turn {
 				d.Progress = rollout.Progress{Turn: s.Turn}
 			}
-			more, isCut := d.begin(s, w, cmp.Or(w.Most, 2000)-assigned)
+			more, isCut := d.begin(s, w, cmp.Or(w.Most, targetsAtOnce)-assigned)
 			if acts, assigned = append(acts, more...), assigned+len(more); isCut {
 				return acts
 			}

@@ -1,7 +1,6 @@
 package deploy
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -101,70 +100,63 @@ func rowOf(rows []*clusterRow, siteName, name string) *clusterRow {
 	return nil
 }
 
-// membershipIn gives the cluster that a host has joined, and its members.
-func membershipIn(joined map[string][]string, host string) (name string, members []string) {
-	for _, name := range slices.Sorted(maps.Keys(joined)) {
-		if slices.Contains(joined[name], host) {
-			return name, joined[name]
-		}
-	}
-	return "", nil
-}
-
-// isMemberAs reports whether a host was evaluated as the member that it is.
-func (p *Prepared) isMemberAs(joined map[string][]string, host string) bool {
-	name, members := membershipIn(joined, host)
-	return p.Cluster == name && slices.Equal(p.Members, members)
-}
-
 // clusterWorld is what is known of the clusters of a deployment at one time.
 type clusterWorld struct {
 	service  *Service
 	d        *Deployment
-	r        *Revision
+	r        *declaration
 	rows     []*clusterRow
 	byName   map[string]*Enrolled // hosts that may be changed
 	told     *hostView
 	prepared map[trust.ID]*Prepared
 	targets  map[trust.ID]*targetRow
-	joined   map[string][]string
-	blocked  map[string]string // why hosts get nothing new, by name
-	changed  []string          // clusters whose state is another one
+	members  map[string]membership // of hosts, by their names
+	blocked  map[string]string     // why hosts get nothing new, by name
+	notes    []clusterNote         // what is to be kept
+	changed  []string              // clusters whose state is another one
+}
+
+// clusterNote is a cluster that is to be kept, and what was kept of it before.
+type clusterNote struct {
+	row    *clusterRow
+	before []byte
 }
 
 // clusters finds out who is a member of which cluster of a deployment and, where that is what its site is to be now, has members join and leave.
-func (s *Service) clusters(tx store.Tx, d *Deployment, enrolled []Enrolled, told *hostView, prepared map[trust.ID]*Prepared, targets map[trust.ID]*targetRow) (*clusterWorld, error) {
-	w := &clusterWorld{service: s, d: d, told: told, prepared: prepared, targets: targets, byName: map[string]*Enrolled{}, joined: map[string][]string{}, blocked: map[string]string{}}
-	var err error
-	if w.rows, err = clusterRows(tx); err != nil {
-		return nil, err
+func (s *Service) clusters(k *keptSite, d *Deployment, enrolled []Enrolled, told *hostView, prepared map[trust.ID]*Prepared) (*clusterWorld, error) {
+	w := &clusterWorld{service: s, d: d, r: k.revisions[d.Number], rows: k.rows, told: told, prepared: prepared, targets: k.targets, byName: map[string]*Enrolled{}, blocked: map[string]string{}}
+	isOurs := func(c *clusterRow) bool { return c.Site == d.Site }
+	if w.r == nil || len(w.r.Clusters) == 0 && !slices.ContainsFunc(w.rows, isOurs) {
+		return w, nil
 	}
-	if w.r, err = revision(tx, d.Site, d.Number); err != nil || w.r == nil {
-		return w, err
+	if w.d.Signed { // others evaluate, and tell nobody who has joined
+		return w, nil
 	}
 	for i := range enrolled {
 		if e := &enrolled[i]; e.Locked == "" {
 			w.byName[e.Name] = e
 		}
 	}
-	isOurs := func(c *clusterRow) bool { return c.Site == d.Site }
-	if len(w.r.Clusters) > 0 || slices.ContainsFunc(w.rows, isOurs) {
-		if w.d.Signed { // others evaluate, and tell nobody who has joined
-			return w, nil
-		}
-		newest, err := ruling(tx, d.Site)
-		if err != nil {
+	if k.ruling() == d.ID {
+		w.rows = copyRows(w.rows)
+		if err := w.settle(); err != nil {
 			return nil, err
 		}
-		if newest == d.ID {
-			if err := w.settle(tx); err != nil {
-				return nil, err
-			}
-		}
 	}
-	w.joined = joinedIn(w.rows, w.r)
+	w.members = membershipsIn(joinedIn(w.rows, w.r.Revision))
 	w.block()
 	return w, nil
+}
+
+// copyRows gives copies, whose members may join and leave.
+func copyRows(rows []*clusterRow) []*clusterRow {
+	out := make([]*clusterRow, len(rows))
+	for i, row := range rows {
+		one := *row
+		one.Members = maps.Clone(row.Members)
+		out[i] = &one
+	}
+	return out
 }
 
 // block notes who gets nothing new, since members that are to be together are not.
@@ -184,8 +176,8 @@ func (w *clusterWorld) block() {
 	}
 }
 
-// settle has members join and leave, and keeps how clusters stand.
-func (w *clusterWorld) settle(tx store.Tx) error {
+// settle has members join and leave, and notes how clusters stand.
+func (w *clusterWorld) settle() error {
 	declared := map[string]*site.Cluster{}
 	for i := range w.r.Clusters {
 		c := &w.r.Clusters[i]
@@ -225,21 +217,29 @@ func (w *clusterWorld) settle(tx store.Tx) error {
 		if err != nil {
 			return err
 		}
-		if string(body) == string(before[row]) {
-			continue
+		if string(body) != string(before[row]) {
+			w.notes = append(w.notes, clusterNote{row, before[row]})
 		}
-		if err := w.note(tx, row, before[row]); err != nil {
+	}
+	return nil
+}
+
+// save keeps clusters that are others than before.
+func (w *clusterWorld) save(tx store.Tx) error {
+	w.changed = nil
+	for _, n := range w.notes {
+		if err := w.audit(tx, n.row, n.before); err != nil {
 			return err
 		}
-		if err := row.save(tx); err != nil {
+		if err := n.row.save(tx); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// note audits a cluster whose state is another one.
-func (w *clusterWorld) note(tx store.Tx, row *clusterRow, before []byte) error {
+// audit notes a cluster whose state is another one.
+func (w *clusterWorld) audit(tx store.Tx, row *clusterRow, before []byte) error {
 	was := clusterRow{}
 	if err := json.Unmarshal(before, &was); err != nil {
 		return err
@@ -349,36 +349,4 @@ func (w *clusterWorld) comesLater(row *clusterRow, l *cluster.Latch) bool {
 		}
 	}
 	return false
-}
-
-// memberships are who is in which cluster of a revision.
-type memberships struct {
-	joined map[string][]string
-	// clustered are the hosts that a cluster has, or is to have: of these it is no mistake if nothing is wanted of them without it.
-	clustered map[string]bool
-}
-
-// membershipsOf tells who is in which cluster of the revision of a deployment.
-func (s *Service) membershipsOf(ctx context.Context, d *Deployment) (m memberships, err error) {
-	err = s.Store.Read(ctx, func(r store.Reader) error {
-		m = memberships{joined: map[string][]string{}, clustered: map[string]bool{}}
-		of, err := revision(r, d.Site, d.Number)
-		if err != nil || of == nil {
-			return err
-		}
-		rows, err := clusterRows(r)
-		m.joined = joinedIn(rows, of)
-		for i := range of.Clusters {
-			for _, name := range of.Clusters[i].Hosts {
-				m.clustered[name] = true
-			}
-		}
-		for _, row := range rows {
-			for name := range row.Members {
-				m.clustered[name] = m.clustered[name] || row.Site == d.Site
-			}
-		}
-		return err
-	})
-	return m, err
 }

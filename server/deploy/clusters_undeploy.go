@@ -105,7 +105,10 @@ func (s *Service) Undeploy(ctx context.Context, by *access.Caller, site, name, w
 		return nil, err
 	}
 	var out *cluster.Overview
-	err = s.Store.Write(ctx, func(tx store.Tx) error {
+	err = s.change(ctx, site, func(tx store.Tx) error {
+		if _, err := raise(tx, allClusters); err != nil {
+			return err
+		}
 		rows, err := clusterRows(tx)
 		if err != nil {
 			return err

@@ -23,6 +23,8 @@ type GroupedPlan struct {
 	Text trust.Digest `json:"text,omitzero"`
 
 	read  func() []grouping.Row // of what is kept; nil: Rows are there
+	again func() []grouping.Row // what read has been, so that they can be forgotten; nil: they cannot
+	fault error                 // of reading them
 	index map[rowKey][]int      // of Rows; nil: not made yet
 }
 

@@ -1,8 +1,11 @@
 package deploy
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"testing"
 	"time"
 
@@ -57,8 +60,10 @@ func TestTargetsAreAudited(t *testing.T) {
 			default:
 				_, err := p.Round(t.Context())
 				p.must(err)
+				p.checkRests(r)
 				p.live()
 			}
+			p.checkKept(r)
 		}
 		p.checkTargets(r)
 	})
@@ -95,4 +100,72 @@ func (p *place) checkTargets(r *rapid.T) {
 	if len(kept) != len(newest) {
 		r.Fatalf("%d hosts have targets, and %d are kept", len(newest), len(kept))
 	}
+}
+
+// text is something as it would be kept.
+func (p *place) text(v any) string {
+	p.t.Helper()
+	out, err := json.Marshal(v)
+	p.must(err)
+	return string(out)
+}
+
+// checkKept compares what is kept of sites between rounds with what is in the store.
+func (p *place) checkKept(r *rapid.T) {
+	for name, k := range p.kept {
+		now := &keptSite{site: name}
+		p.must(p.Store.Read(p.t.Context(), func(s store.Reader) error { return p.readSite(s, now) }))
+		if k.version != now.version || k.clusters != now.clusters {
+			continue // it is not used any more
+		}
+		show := func(k *keptSite) string {
+			var out []any
+			for _, id := range slices.Sorted(maps.Keys(k.deployments)) {
+				d := k.deployments[id]
+				out = append(out, id, d.Deployment, d.Hosts, k.prepared[preparedOf{d.prepared(), d.Revision}])
+			}
+			return p.text(append(out, k.pins, k.targets, k.rows))
+		}
+		if a, b := show(k), show(now); a != b {
+			r.Fatalf("of %s is kept\n%s\nand in the store is\n%s", name, a, b)
+		}
+		for id, later := range k.later {
+			if later != nil && p.text(later) != p.text(now.later[id]) {
+				r.Fatalf("later than deployment %d: %v, and in the store %v", id, later, now.later[id])
+			}
+		}
+	}
+}
+
+// checkRests holds deployments that rest to have nothing to do: made to look again, a round changes nothing.
+func (p *place) checkRests(r *rapid.T) {
+	if len(p.kept) == 0 {
+		return
+	}
+	for _, k := range p.kept {
+		for id := range k.deployments {
+			if rest, rests := k.rests[id]; !rests || rest.version != k.version || rest.clusters != k.clusters {
+				return
+			}
+		}
+	}
+	before, asked := p.versions(), p.asked
+	for _, k := range p.kept {
+		clear(k.rests)
+	}
+	_, err := p.Round(p.t.Context())
+	p.must(err)
+	if now := p.versions(); !maps.Equal(before, now) || p.asked != asked {
+		r.Fatalf("deployments have rested, and there was something to do: %v, then %v", before, now)
+	}
+}
+
+// versions are those of all sites.
+func (p *place) versions() (list map[string]int64) {
+	p.t.Helper()
+	p.must(p.Store.Read(p.t.Context(), func(s store.Reader) (err error) {
+		list, err = versions(s)
+		return err
+	}))
+	return list
 }

@@ -59,7 +59,7 @@ func (s *Service) Create(ctx context.Context, by *access.Caller, q Request) (*De
 		return nil, err
 	}
 	var d *Deployment
-	err = s.Store.Write(ctx, func(tx store.Tx) error {
+	err = s.change(ctx, q.Site, func(tx store.Tx) error {
 		d, err = s.create(tx, by, q, selector, enrolled)
 		return err
 	})
@@ -167,9 +167,4 @@ func (s *Service) publish(d *Deployment) {
 	if s.Published != nil {
 		s.Published(d.Site, d.ID, d.Phase)
 	}
-}
-
-// declares reports whether a revision declares a host for agents.
-func (r *Revision) declares(name string) bool {
-	return slices.ContainsFunc(r.Hosts, func(h site.Host) bool { return h.Name == name })
 }

@@ -76,7 +76,8 @@ type Deployment struct {
 
 	Hosts []*Host `json:"-"` // in their order
 
-	turns int // how many batches there are, where these were left out
+	turns int                // how many batches there are, where these were left out
+	index map[trust.ID]*Host // of Hosts; see host
 }
 
 // Turns is how many batches there are.
@@ -153,7 +154,8 @@ type Prepared struct {
 	Position trust.Position  `json:"position,omitzero"`
 	Until    time.Time       `json:"until,omitzero"`
 
-	outline []byte // as the evaluation has made it just now
+	outline []byte  // as the evaluation has made it just now
+	seen    reading // see look
 }
 
 // prepared is the table of what a deployment makes of its hosts.
@@ -190,10 +192,11 @@ func (d *Deployment) plan() *rollout.Plan { return &rollout.Plan{Batches: d.Batc
 
 // host finds one by its id.
 func (d *Deployment) host(id trust.ID) *Host {
-	for _, h := range d.Hosts {
-		if h.ID == id {
-			return h
+	if len(d.index) != len(d.Hosts) {
+		d.index = make(map[trust.ID]*Host, len(d.Hosts))
+		for _, h := range d.Hosts {
+			d.index[h.ID] = h
 		}
 	}
-	return nil
+	return d.index[id]
 }

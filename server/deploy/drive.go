@@ -3,8 +3,8 @@ package deploy
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -44,6 +44,7 @@ func (s *Service) Run(ctx context.Context, told func(error)) {
 	defer s.plans.all.Wait()
 	s.one.Lock()
 	s.settles = s.now().Add(settling)
+	clear(s.kept) // another server may have been the active one until now
 	s.one.Unlock()
 	if err := s.tidy(ctx); err != nil && told != nil {
 		told(err)
@@ -76,111 +77,117 @@ type work struct {
 	evaluate, plan []trust.ID
 }
 
-// Round looks at each deployment once: it brings it as far as it goes, and then has done what it asks for. It reports whether
-// something has come of that.
-func (s *Service) Round(ctx context.Context) (again bool, err error) {
-	s.one.Lock()
-	defer s.one.Unlock()
-	var ids []int64
-	if err := s.Store.Read(ctx, func(r store.Reader) (err error) {
-		ids, err = under(r)
-		return err
-	}); err != nil {
-		return false, err
-	}
-	s.dropPlans(ids)
-	slices.Reverse(ids) // later ones take hosts over
-	var failed []error
-	for _, id := range ids {
-		w, err := s.step(ctx, id)
-		if err == nil && w != nil {
-			var some bool
-			some, err = s.do(ctx, w)
-			again = again || some
-		}
-		s.noteFault(id, err)
-		if err != nil {
-			failed = append(failed, fmt.Errorf("deployment %d: %w", id, err))
-		}
-	}
-	return again, errors.Join(failed...)
+// stepResult is what has come of a step.
+type stepResult struct {
+	isChanged bool
+	targets   int       // how many are others now
+	due       time.Time // when the deployment is looked at again although nothing happens
 }
 
-// step is one transaction of a deployment.
-func (s *Service) step(ctx context.Context, id int64) (w *work, err error) {
-	enrolled, err := s.Options.Hosts.List(ctx)
+// step is one step of a deployment: what it does is in the store, all of it, or nothing is.
+func (s *Service) step(ctx context.Context, k *keptSite, former *record, v *hostView, g *given) (w *work, came stepResult, err error) {
+	d := former.next()
+	if err := k.takeNew(d.Deployment, g.enrolled); err != nil {
+		return nil, came, err
+	}
+	world, clusters, err := s.world(ctx, k, d.Deployment, v, g)
 	if err != nil {
-		return nil, err
+		return nil, came, err
 	}
-	var d *record
-	if err := s.Store.Read(ctx, func(r store.Reader) (err error) {
-		d, err = load(r, id)
-		return err
-	}); err != nil || d == nil {
-		return nil, err
+	acts := d.Advance(*world)
+	if err := d.fault(); err != nil {
+		return nil, came, err
 	}
-	told, full := s.look(enrolled, d.Site), s.IsFull != nil && s.IsFull()
-	var woken []trust.ID
-	var was Phase
-	var clusters []string
-	err = s.Store.Write(ctx, func(tx store.Tx) error {
-		woken, clusters = nil, nil
-		if d, err = load(tx, id); err != nil || d == nil {
+	s.keepShown(d)
+	w = &work{Deployment: d.Deployment}
+	var assign []*Prepared
+	for _, a := range acts {
+		switch a.Kind {
+		case Evaluate:
+			w.evaluate = append(w.evaluate, a.Host)
+		case Plan:
+			w.plan = append(w.plan, a.Host)
+		case Assign:
+			assign = append(assign, world.Look(a.Host).Prepared)
+		}
+	}
+	came.due, came.targets = d.due(k, world), len(assign)
+	came.isChanged, err = d.isChanged()
+	if came.isChanged = came.isChanged || len(assign)+len(clusters.notes) > 0; err != nil || !came.isChanged {
+		return w, came, err
+	}
+	return w, came, s.keepStep(ctx, k, former, d, assign, clusters, g)
+}
+
+// keepStep keeps what a step has come to, if all that it rests on is so still.
+func (s *Service) keepStep(ctx context.Context, k *keptSite, former, d *record, assign []*Prepared, clusters *clusterWorld, g *given) error {
+	begins := former.Phase == Planned && d.Phase != Planned && (d.Progress.Turn > 0 || !d.Phase.IsOver())
+	var targets map[trust.ID]*targetRow
+	err := s.Store.Write(ctx, func(tx store.Tx) error {
+		targets = map[trust.ID]*targetRow{}
+		if err := k.claim(tx, len(clusters.notes) > 0); err != nil {
 			return err
 		}
-		was = d.Phase
-		d.reuse(s.shown)
-		world, err := s.world(tx, d, enrolled, told, full)
-		if err != nil {
-			return err
-		}
-		clusters = world.Clusters
-		acts := d.Advance(*world)
-		if d.fault != nil {
-			return d.fault
-		}
-		w = &work{Deployment: d.Deployment}
-		for _, a := range acts {
-			switch a.Kind {
-			case Evaluate:
-				w.evaluate = append(w.evaluate, a.Host)
-			case Plan:
-				w.plan = append(w.plan, a.Host)
-			case Assign:
-				l := world.Look(a.Host)
-				at, err := s.assign(tx, d.Deployment, l.Prepared, "server", fmt.Sprintf("deployment %d", d.ID))
-				if err != nil {
-					return err
-				}
-				d.Took(a.Host, at)
-				woken = append(woken, a.Host)
+		for _, p := range assign {
+			t, err := s.assign(tx, d.Deployment, p, "server", fmt.Sprintf("deployment %d", d.ID))
+			if err != nil {
+				return err
 			}
+			d.Took(p.Host, t.Position)
+			targets[p.Host] = t
 		}
-		if was == Planned && d.Phase != Planned && (d.Progress.Turn > 0 || !d.Phase.IsOver()) {
+		if err := clusters.save(tx); err != nil {
+			return err
+		}
+		if begins {
 			if err := s.supersede(tx, d.Deployment); err != nil {
 				return err
 			}
 		}
 		return d.save(tx)
 	})
-	if err != nil || d == nil {
-		return nil, err
+	if err != nil {
+		return err
 	}
-	if d.Plan != nil && d.Plan.index != nil {
-		s.shown = d.Plan
+	k.version++
+	var rows []*clusterRow
+	if len(clusters.notes) > 0 {
+		rows = clusters.rows
 	}
-	if was != d.Phase {
+	kept := d.settled()
+	k.took(kept, former, targets, rows)
+	s.readPlanLater(ctx, kept)
+	if begins { // others have ended
+		delete(s.kept, k.site)
+	}
+	g.versions[k.site], g.versions[allClusters] = k.version, k.clusters
+	if former.Phase != d.Phase {
 		s.publish(d.Deployment)
 	}
-	for _, name := range clusters {
+	for _, name := range clusters.changed {
 		if s.ClusterChanged != nil {
 			s.ClusterChanged(d.Site, name)
 		}
 	}
-	if len(woken) > 0 {
-		err = s.Targets.Wake(ctx, woken...)
+	if len(targets) > 0 {
+		return s.Targets.Wake(ctx, slices.Sorted(maps.Keys(targets))...)
 	}
-	return w, err
+	return nil
+}
+
+// claim has a transaction rest on what is kept of a site: it fails with errMoved if anything of that is otherwise by now.
+func (k *keptSite) claim(tx store.Tx, changesClusters bool) error {
+	if err := raiseFrom(tx, k.site, k.version); err != nil {
+		return err
+	}
+	if changesClusters {
+		return raiseFrom(tx, allClusters, k.clusters)
+	}
+	now, err := versionOf(tx, allClusters)
+	if err == nil && now != k.clusters {
+		err = errMoved
+	}
+	return err
 }
 
 // supersede ends the deployments of the site that came before one which begins.
@@ -200,7 +207,7 @@ func (s *Service) supersede(tx store.Tx, d *Deployment) error {
 }
 
 // assign makes what is prepared for a host its target, and audits that.
-func (s *Service) assign(tx store.Tx, d *Deployment, p *Prepared, actor, why string) (trust.Position, error) {
+func (s *Service) assign(tx store.Tx, d *Deployment, p *Prepared, actor, why string) (*targetRow, error) {
 	former := targetRow{}
 	var body []byte
 	found, err := store.One(tx, `SELECT body FROM deploy_targets WHERE site = $1 AND host = $2`, []any{d.Site, string(p.Host)}, &body)
@@ -208,7 +215,7 @@ func (s *Service) assign(tx store.Tx, d *Deployment, p *Prepared, actor, why str
 		err = json.Unmarshal(body, &former)
 	}
 	if err != nil {
-		return trust.Position{}, err
+		return nil, err
 	}
 	a := &trust.Assignment{Format: trust.AssignmentFormat, Host: p.Host, Site: d.Site, Revision: fmt.Sprint(d.Number), Identity: p.Identity,
 		Absent: p.Absent, Bundle: p.Bundle, Recipient: p.Recipient, Files: p.Files, Program: s.Program, Until: s.now().Add(validity)}
@@ -218,34 +225,36 @@ func (s *Service) assign(tx store.Tx, d *Deployment, p *Prepared, actor, why str
 		err = s.Targets.Assign(tx, p.Host, a)
 	}
 	if err != nil {
-		return trust.Position{}, err
+		return nil, err
 	}
 	if p.Signed != nil {
 		a.Until = p.Until
 	}
-	row := targetRow{Target: Target{Position: a.Position, Identity: p.Identity, Absent: p.Absent, Recipient: p.Recipient, Until: a.Until}, Revision: d.Number, Key: p.Key}
+	row := &targetRow{Target: Target{Position: a.Position, Identity: p.Identity, Absent: p.Absent, Recipient: p.Recipient, Until: a.Until}, Revision: d.Number, Key: p.Key}
 	if p.Signed != nil {
 		row.Signer = p.Key.ID()
 	} else if s.Options.Signatures != nil {
 		if row.Signer, err = s.Signatures.Signer(tx, p.Host, d.Site); err != nil {
-			return trust.Position{}, err
+			return nil, err
 		}
 	}
 	if row.Former = former.Revision; former.Revision == d.Number {
 		row.Former = former.Former
 	}
 	if err := targetsTable.put(tx, d.Site, p.Host, d.Revision, row); err != nil {
-		return trust.Position{}, err
+		return nil, err
 	}
-	return a.Position, access.Audit(tx, access.Entry{At: s.now(), Actor: actor, Action: "target.assign", Host: string(p.Host), Site: d.Site, Reason: why,
+	return row, access.Audit(tx, access.Entry{At: s.now(), Actor: actor, Action: "target.assign", Host: string(p.Host), Site: d.Site, Reason: why,
 		Detail: map[string]string{"revision": fmt.Sprint(d.Number), "position": a.Position.String(), "identity": p.Identity.String()}})
 }
 
 // do has done what a step asks for, but for plans, which hosts begin. It reports whether there is something new.
-func (s *Service) do(ctx context.Context, w *work) (bool, error) {
+func (s *Service) do(ctx context.Context, w *work, k *keptSite, v *hostView, g *given) (bool, error) {
 	some := false
 	if len(w.evaluate) > 0 {
-		done, err := s.evaluate(ctx, w.Deployment, w.evaluate)
+		e := &evaluations{Service: s, Deployment: w.Deployment, enrolled: g.byID(), told: v, kept: k}
+		done, err := e.of(ctx, w.evaluate)
+		g.versions[k.site] = k.version
 		if err != nil {
 			return false, err
 		}

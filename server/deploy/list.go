@@ -34,7 +34,7 @@ func (s *Service) Deployments(ctx context.Context, by *access.Caller, f Filter) 
 			return err
 		}
 		for _, id := range ids {
-			d, err := s.brief(r, id, slices.Contains(moving, id))
+			d, err := s.brief(r, id, isUnder(moving, id))
 			if err != nil {
 				return err
 			}
@@ -168,7 +168,7 @@ func (s *Service) Brief(ctx context.Context, by *access.Caller, id int64) (*Depl
 		if err != nil {
 			return err
 		}
-		one, err := s.brief(r, id, slices.Contains(moving, id))
+		one, err := s.brief(r, id, isUnder(moving, id))
 		if err == nil && one == nil {
 			err = noDeployment(id)
 		}

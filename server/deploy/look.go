@@ -76,11 +76,9 @@ func (d *Deployment) unknown(l *Look) *Reason {
 type World struct {
 	Now  time.Time
 	Full bool // there is no room to begin anything
-	// Clusters are those whose state is another one than before.
-	Clusters []string
 	// Forbidden says that the server may not sign what hosts are to be.
 	Forbidden bool
-	// Most is how many targets may change at once; 0: 2000. Hosts beyond that begin late: a transaction has its limits.
+	// Most is how many targets may change at once; 0: targetsAtOnce. Hosts beyond that begin late: a transaction has its limits.
 	Most int
 	// Settles is until when hosts may seem to be away because the server was; zero: none is expected any more.
 	Settles time.Time

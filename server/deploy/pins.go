@@ -40,7 +40,7 @@ func (s *Service) Rollback(ctx context.Context, by *access.Caller, site, hosts s
 	}
 	var pins []Pin
 	var woken []trust.ID
-	err = s.Store.Write(ctx, func(tx store.Tx) error {
+	err = s.change(ctx, site, func(tx store.Tx) error {
 		pins, woken = nil, nil
 		for _, p := range list {
 			pin := Pin{Host: p.ID, Name: p.Name, Site: site, Revision: fmt.Sprint(p.revision.Number), By: by.Name, At: s.now(), Why: why}
@@ -249,7 +249,7 @@ func (s *Service) Unpin(ctx context.Context, by *access.Caller, site, hosts, why
 	if err != nil {
 		return nil, err
 	}
-	err = s.Store.Write(ctx, func(tx store.Tx) error {
+	err = s.change(ctx, site, func(tx store.Tx) error {
 		if out, err = pinsAmong(tx, site, hosts, list); err != nil {
 			return err
 		}

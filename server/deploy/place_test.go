@@ -74,7 +74,7 @@ func newPlace(t testing.TB, names ...string) *place {
 	}
 	engine, err := sqlite.Open(t.Context(), t.TempDir())
 	p.must(err)
-	migrations := append(append(access.Migrations(), Migrations()...), PlanMigration(), ClusterMigration(), OutlineMigration(), MembersMigration())
+	migrations := append(append(access.Migrations(), Migrations()...), PlanMigration(), ClusterMigration(), OutlineMigration(), MembersMigration(), VersionMigration())
 	migrations = append(migrations, store.Migration{Name: "test", SQL: `CREATE TABLE test_assigned (n BIGINT NOT NULL PRIMARY KEY, host TEXT NOT NULL, body BYTES NOT NULL) STRICT;`})
 	s, err := store.New(t.Context(), engine, store.Options{Migrations: migrations})
 	p.must(err)
@@ -203,8 +203,8 @@ func (p *place) Ask(_ context.Context, q evaluate.Question) (*evaluate.Answer, e
 		r := evaluate.Result{Host: h.Name, Absent: !slices.Contains(s.Hosts, h.Name), Empty: s.Content == "" && isOfNone(q.Joined, h.Name)}
 		r.Read = []evaluate.Value{evaluate.ValueOf(q.Facts, h.Name, "os")}
 		r.Identity = trust.DigestOf(fmt.Append(nil, h.Name, s.Content, string(q.Facts[h.Name]["os"]), r.Absent))
-		if name, members := membershipIn(q.Joined, h.Name); name != "" {
-			text := name + ": " + strings.Join(members, " ")
+		if in := membershipsIn(q.Joined)[h.Name]; in.name != "" {
+			text := in.name + ": " + strings.Join(in.members, " ")
 			r.Identity = trust.DigestOf(fmt.Append(nil, r.Identity, text))
 			p.made[r.Identity] = text
 		}
@@ -331,6 +331,5 @@ func shop(content string, hosts ...string) toySite {
 }
 
 func isOfNone(joined map[string][]string, host string) bool {
-	name, _ := membershipIn(joined, host)
-	return name == ""
+	return membershipsIn(joined)[host].name == ""
 }

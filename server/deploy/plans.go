@@ -8,6 +8,7 @@ import (
 
 	"github.com/tenetcm/tenet/runtime/fault"
 	"github.com/tenetcm/tenet/runtime/trust"
+	"github.com/tenetcm/tenet/server/contents"
 	"github.com/tenetcm/tenet/server/store"
 )
 
@@ -21,7 +22,31 @@ type plans struct {
 	queues map[int64]*planQueue // by deployment, of those whose hosts plan now
 	// failed are errors of the server itself, for the next round to tell; those of hosts are kept as their plans.
 	failed map[int64]error
-	all    fault.Group
+	// fresh are those that came since the last round, and ended is how often a host was done with it.
+	fresh []freshPlan
+	ended int
+	all   fault.Group
+}
+
+// freshPlan is what a host has just planned.
+type freshPlan struct {
+	site string
+	tree contents.Digest
+	host trust.ID
+	*HostPlan
+}
+
+// takePlans takes plans that came since it was called last to those that are kept, and tells how often a host was done with one.
+func (s *Service) takePlans() int {
+	s.plans.mu.Lock()
+	defer s.plans.mu.Unlock()
+	for _, p := range s.plans.fresh {
+		if k := s.kept[p.site]; k != nil && k.plans[p.tree] != nil {
+			k.plans[p.tree][p.host] = p.HostPlan
+		}
+	}
+	s.plans.fresh = nil
+	return s.plans.ended
 }
 
 // planQueue are the hosts of one deployment.
@@ -70,6 +95,7 @@ func (s *Service) planQueued(ctx context.Context, q *planQueue, id trust.ID) {
 		err := fault.Do(func() error { return s.plan(ctx, d, id) })
 		s.plans.mu.Lock()
 		delete(q.busy, id)
+		s.plans.ended++
 		if err != nil && ctx.Err() == nil {
 			s.plans.failed[d.ID] = err // of many, the last one is enough
 		}
@@ -88,11 +114,11 @@ func (s *Service) planQueued(ctx context.Context, q *planQueue, id trust.ID) {
 }
 
 // dropPlans has no other host plan for deployments that are not among these.
-func (s *Service) dropPlans(under []int64) {
+func (s *Service) dropPlans(under []siteDeployment) {
 	s.plans.mu.Lock()
 	defer s.plans.mu.Unlock()
 	for id, q := range s.plans.queues {
-		if !slices.Contains(under, id) {
+		if !isUnder(under, id) {
 			q.waiting = nil
 		}
 	}
@@ -128,5 +154,8 @@ func (s *Service) plan(ctx context.Context, d *Deployment, id trust.ID) error {
 	if err != nil {
 		return errors.Join(errors.New("a plan could not be kept"), err)
 	}
+	s.plans.mu.Lock()
+	defer s.plans.mu.Unlock()
+	s.plans.fresh = append(s.plans.fresh, freshPlan{d.Site, d.Revision, id, out})
 	return nil
 }

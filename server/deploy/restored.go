@@ -20,6 +20,9 @@ func Restored(tx store.Tx, now time.Time) error {
 		if err != nil {
 			return err
 		}
+		if _, err := raise(tx, d.Site); err != nil {
+			return err
+		}
 		d.Restored = true
 		switch {
 		case d.Phase == Done: // its approval covers what was approved, for hosts that come late

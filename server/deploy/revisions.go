@@ -89,7 +89,7 @@ func (s *Service) Upload(ctx context.Context, by *access.Caller, site string, ar
 	if r.Tree, err = s.keepTree(ctx, dir); err != nil {
 		return nil, err
 	}
-	return r, s.Store.Write(ctx, func(tx store.Tx) error {
+	return r, s.change(ctx, r.Site, func(tx store.Tx) error {
 		newest, err := revision(tx, r.Site, 0)
 		if err != nil {
 			return err

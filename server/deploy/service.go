@@ -113,7 +113,14 @@ type Service struct {
 	poke       chan struct{}
 	settles    time.Time // see World
 	plans      plans
-	shown      *GroupedPlan // the one that was read last by a step: it is asked for again and again as long as hosts wait
+	// What rounds have read, by sites: of the store, and of what hosts have told.
+	kept  map[string]*keptSite
+	views map[string]*hostView
+	shown *GroupedPlan // the one that was read last by a step: it is asked for again and again as long as hosts wait
+	under struct {     // those that rounds look at, as of versions
+		versions map[string]int64
+		list     []siteDeployment
+	}
 
 	known  sync.Mutex
 	faults map[int64]time.Time   // deployments of which the last round has failed, since when
@@ -123,6 +130,7 @@ type Service struct {
 	facts     map[trust.ID]knownFacts // so that no step reads them anew
 	// outputs are those of sites, likewise.
 	outputs map[trust.ID]map[string]knownFacts
+	asked   uint64 // how often Seen was asked for facts or outputs
 }
 
 // New makes a service on a store with the tables of Migrations.
@@ -131,13 +139,7 @@ func New(o Options) *Service {
 		o.Clock = time.Now
 	}
 	return &Service{Options: o, poke: make(chan struct{}, 1), facts: map[trust.ID]knownFacts{}, outputs: map[trust.ID]map[string]knownFacts{}, faults: map[int64]time.Time{}, briefs: map[int64]*Deployment{}, revisions: map[revisionKey]*Revision{},
-		plans: plans{queues: map[int64]*planQueue{}, failed: map[int64]error{}}}
-}
-
-// knownFacts are those of a host, and since when they are what they are.
-type knownFacts struct {
-	values map[string]json.RawMessage
-	since  time.Time
+		kept: map[string]*keptSite{}, views: map[string]*hostView{}, plans: plans{queues: map[int64]*planQueue{}, failed: map[int64]error{}}}
 }
 
 // noteFault notes whether a round of a deployment has failed.
@@ -164,35 +166,6 @@ func (s *Service) Told(host trust.ID, items []*control.Item) {
 	}
 	s.known.Unlock()
 	s.Poke()
-}
-
-// factsOf gives the facts of a host; nil: it has told none.
-func (s *Service) factsOf(host trust.ID) knownFacts {
-	s.known.Lock()
-	defer s.known.Unlock() // so that what is told meanwhile is not put back
-	known, ok := s.facts[host]
-	if !ok {
-		known.values, known.since = s.Seen.Facts(host)
-		if known.values != nil {
-			s.facts[host] = known
-		}
-	}
-	return known
-}
-
-// outputsOf gives what a host gives to others of a site.
-func (s *Service) outputsOf(host trust.ID, site string) knownFacts {
-	s.known.Lock()
-	defer s.known.Unlock()
-	known, ok := s.outputs[host][site]
-	if !ok {
-		if s.outputs[host] == nil {
-			s.outputs[host] = map[string]knownFacts{}
-		}
-		known.values, known.since = s.Seen.Outputs(host, site)
-		s.outputs[host][site] = known
-	}
-	return known
 }
 
 // Migrations are the tables of this package.

@@ -1,6 +1,7 @@
 package deploy
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -24,14 +25,46 @@ func (d *record) openPlan(r store.Reader) {
 		return
 	}
 	d.shown = d.Plan.Text
-	id, text := d.ID, d.Plan.Text
-	d.Plan.read = func() []grouping.Row {
-		rows, err := readRows(r, id, text)
-		if err != nil && d.fault == nil {
-			d.fault = fmt.Errorf("the plan of deployment %d: %w", id, err)
+	d.Plan.read = d.rowsBy(func(f func(store.Reader) error) error { return f(r) })
+}
+
+// rowsBy gives what reads the rows of the plan, by a reader that something calls with.
+func (d *record) rowsBy(read func(func(store.Reader) error) error) func() []grouping.Row {
+	id, plan := d.ID, d.Plan
+	return func() (rows []grouping.Row) {
+		err := read(func(r store.Reader) (err error) {
+			rows, err = readRows(r, id, plan.Text)
+			return err
+		})
+		if err != nil && plan.fault == nil {
+			plan.fault = fmt.Errorf("the plan of deployment %d: %w", id, err)
 		}
 		return rows
 	}
+}
+
+// readPlanLater has the rows of the plan of a deployment that is kept in memory read whenever they are needed, unless they were read last.
+func (s *Service) readPlanLater(ctx context.Context, d *record) {
+	if d.Plan == nil || d.Plan.Text.IsZero() || d.Plan.again != nil {
+		return
+	}
+	ctx = context.WithoutCancel(ctx) // another round may read them
+	d.Plan.again = d.rowsBy(func(f func(store.Reader) error) error { return s.Store.Read(ctx, f) })
+	if d.Plan.read != nil {
+		d.Plan.read = d.Plan.again
+	}
+	d.reuse(s.shown)
+}
+
+// keepShown keeps the rows of one plan in memory: those that a step has read last.
+func (s *Service) keepShown(d *record) {
+	if d.Plan == nil || d.Plan.index == nil || d.Plan == s.shown {
+		return
+	}
+	if former := s.shown; former != nil && former.again != nil {
+		former.Rows, former.index, former.read = nil, nil, former.again
+	}
+	s.shown = d.Plan
 }
 
 // readRows reads the rows of a plan.
@@ -57,7 +90,15 @@ func (d *record) readPlan() error {
 	if d.Plan != nil {
 		d.Plan.prepare()
 	}
-	return d.fault
+	return d.fault()
+}
+
+// fault is why the rows of the plan could not be read; nil: they could, or nobody has read them.
+func (d *record) fault() error {
+	if d.Plan == nil {
+		return nil
+	}
+	return d.Plan.fault
 }
 
 // reuse takes the rows of a plan that were read before, if they are the same; nil: none were.
@@ -69,7 +110,7 @@ func (d *record) reuse(former *GroupedPlan) {
 
 // savePlan writes the rows of a plan, unless they are those that are kept.
 func (d *record) savePlan(tx store.Tx) error {
-	if d.Plan == nil || d.Plan.read != nil || !d.Plan.Text.IsZero() && d.Plan.Text == d.shown {
+	if !d.isPlanNew() {
 		return nil
 	}
 	text, err := plainjson.Marshal(d.Plan.Rows)
@@ -87,8 +128,12 @@ func (d *record) savePlan(tx store.Tx) error {
 		number++
 	}
 	d.Plan.Text = trust.DigestOf(text)
-	d.shown = d.Plan.Text
 	return nil
+}
+
+// isPlanNew reports whether the rows of the plan are others than those that are kept.
+func (d *record) isPlanNew() bool {
+	return d.Plan != nil && d.Plan.read == nil && (d.Plan.Text.IsZero() || d.Plan.Text != d.shown)
 }
 
 // withoutRows is the deployment as its own row has it.

@@ -116,6 +116,7 @@ func TestPlanOfFormerVersion(t *testing.T) {
 			_, err := tx.Exec(`UPDATE deploy_deployments SET body = $2, phase = $3 WHERE id = $1`, d.ID, body, string(former.Phase))
 			return err
 		}))
+		p.Service = New(p.Options)
 		if got := p.get(d.ID); len(got.Plan.Rows) != 1 {
 			t.Errorf("approved %v: %+v", isApproved, got.Plan)
 		}

@@ -30,13 +30,13 @@ func (t *targetRow) signer() trust.ID {
 	return t.Signer
 }
 
-// addSigners finds out who has signed what hosts have not taken up, of targets from before that was kept beside them.
-func (s *Service) addSigners(r store.Reader, site string, targets map[trust.ID]*targetRow, told *hostView) error {
+// addSigners finds out who has signed what is wanted of hosts, of targets from before that was kept beside them.
+func (s *Service) addSigners(r store.Reader, site string, targets map[trust.ID]*targetRow) error {
 	if s.Options.Signatures == nil {
 		return nil
 	}
 	for id, t := range targets {
-		if l := told.loops[id]; t.signer() != "" || l != nil && l.Position.Compare(t.Position) >= 0 {
+		if t.signer() != "" {
 			continue
 		}
 		key, err := s.Signatures.Signer(r, id, site)

@@ -88,6 +88,7 @@ func TestTargetOfAFormerVersion(t *testing.T) {
 	p.deploy(shop("one", "web1"), Request{})
 	p.settleDeaf() // a server that keeps no signers
 	p.Signatures = signs
+	p.Service = New(p.Options)
 	p.settleDeaf()
 	if signs.asked == 0 || len(p.assigned()) != 1 {
 		t.Fatalf("it was asked %d times, and there are %d targets", signs.asked, len(p.assigned()))
@@ -95,6 +96,7 @@ func TestTargetOfAFormerVersion(t *testing.T) {
 	delete(signs.may, keyOf(1))
 	former := &signatory{own: keyOf(2), may: map[trust.ID]bool{keyOf(2): true}}
 	p.Signatures = &formerSignatory{former}
+	p.Service = New(p.Options)
 	p.settleDeaf()
 	if got := len(p.assigned()); got != 2 {
 		t.Errorf("%d targets", got)

@@ -98,12 +98,13 @@ func (s *Service) Signing(ctx context.Context, by *access.Caller, name string, n
 			return err
 		}
 		out.Revision, out.Hosts = rev.Number, []SigningHost{}
+		declared := declarationOf(rev)
 		for i := range enrolled {
 			e := &enrolled[i]
 			if e.Locked != "" {
 				continue
 			}
-			h := SigningHost{ID: e.ID, Name: e.Name, Keys: e.Keys, Declared: rev.declares(e.Name)}
+			h := SigningHost{ID: e.ID, Name: e.Name, Keys: e.Keys, Declared: declared.declares(e.Name)}
 			if t := targets[e.ID]; t != nil {
 				h.Target = t.Identity
 			}
@@ -163,13 +164,14 @@ func (s *Service) KeepSigned(ctx context.Context, by *access.Caller, name string
 			return err
 		}
 	}
-	err = s.Store.Write(ctx, func(tx store.Tx) error {
+	err = s.change(ctx, name, func(tx store.Tx) error {
 		rev, err := demandRevision(tx, by, name, number)
 		if err != nil {
 			return err
 		}
+		declared := declarationOf(rev)
 		for i := range list {
-			p, err := s.checkSigned(tx, by, rev, known[list[i].Host], &list[i])
+			p, err := s.checkSigned(tx, by, declared, known[list[i].Host], &list[i])
 			if err == nil {
 				err = signedTable.put(tx, name, p.Host, rev.Tree, p)
 			}
@@ -212,7 +214,7 @@ func (s *Service) haveContents(ctx context.Context, h *SignedHost) error {
 }
 
 // checkSigned says why an assignment cannot be one of a revision for a host.
-func (s *Service) checkSigned(r store.Reader, by *access.Caller, rev *Revision, e *Enrolled, h *SignedHost) (*Prepared, error) {
+func (s *Service) checkSigned(r store.Reader, by *access.Caller, rev *declaration, e *Enrolled, h *SignedHost) (*Prepared, error) {
 	if e == nil || e.Locked != "" {
 		return nil, invalid(fmt.Sprintf("an assignment is for the host %.52s, which is not enrolled, or locked", h.Host), "sign again")
 	}
@@ -253,10 +255,8 @@ func (s *Service) checkSigned(r store.Reader, by *access.Caller, rev *Revision, 
 	if !a.Absent {
 		p.Run, p.Components, p.Prunes = h.Run, h.Components, h.Prunes
 	}
-	for _, one := range rev.Hosts {
-		if one.Name == e.Name {
-			p.Schedule = one.Windows
-		}
+	if one := rev.byName[e.Name]; one != nil {
+		p.Schedule = one.Windows
 	}
 	return p, nil
 }
@@ -271,7 +271,7 @@ func (s *Service) unsigned(p *Prepared, e *Enrolled, l *Look, epoch uint64, told
 	switch {
 	case !p.Absent && p.Recipient != e.Sealing:
 		return "its sealing key is another one than what was signed is encrypted to"
-	case p.isStale(told, now):
+	case p.isStale(told, e.Name, now):
 		return "facts or outputs that the evaluation has read have changed since it was signed"
 	case isHeld:
 		return ""
@@ -311,30 +311,16 @@ func (s *Service) deliver(tx store.Tx, p *Prepared) (trust.Position, error) {
 }
 
 // lacks gives a function that takes what was signed for a host from what is known of it, where that cannot become its target, and says why.
-func (s *Service) lacks(tx store.Tx, d *Deployment, told *hostView, now time.Time) (func(*Enrolled, *Look), error) {
-	rev, err := revision(tx, d.Site, d.Number)
-	if err != nil {
-		return nil, err
-	}
-	declared := map[string]bool{}
-	if rev != nil {
-		for _, h := range rev.Hosts {
-			declared[h.Name] = true
-		}
-	}
-	first, err := s.Signatures.Next(tx, "", d.Site) // of a host of which nothing is wanted: it has the present epoch
-	if err != nil {
-		return nil, err
-	}
+func (s *Service) lacks(rev *declaration, d *Deployment, epoch uint64, told *hostView, now time.Time) func(*Enrolled, *Look) {
 	return func(e *Enrolled, l *Look) {
-		if l.Prepared == nil && rev != nil && !declared[e.Name] && !d.Empty { // nobody signs that it goes unless that is meant
+		if l.Prepared == nil && rev != nil && !rev.declares(e.Name) && !d.Empty { // nobody signs that it goes unless that is meant
 			l.Prepared = &Prepared{Host: e.ID, Revision: d.Revision, Absent: true, Empty: true}
 			return
 		}
-		if l.Unsigned = s.unsigned(l.Prepared, e, l, first.Epoch, told, now); l.Unsigned != "" {
+		if l.Unsigned = s.unsigned(l.Prepared, e, l, epoch, told, now); l.Unsigned != "" {
 			l.Prepared = nil
 		}
-	}, nil
+	}
 }
 
 // hasContent reports whether a content is kept.

@@ -52,6 +52,9 @@ func (s *Service) steer(ctx context.Context, by *access.Caller, id int64, what, 
 		if d == nil {
 			return noDeployment(id)
 		}
+		if _, err := raise(tx, d.Site); err != nil {
+			return err
+		}
 		if what == ActAbort && d.Phase == Done {
 			if err := demandNewest(tx, d.Deployment); err != nil {
 				return err

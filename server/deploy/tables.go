@@ -1,7 +1,6 @@
 package deploy
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -10,78 +9,6 @@ import (
 	"github.com/tenetcm/tenet/server/contents"
 	"github.com/tenetcm/tenet/server/store"
 )
-
-// record is a deployment with the rows of its hosts as they were read, so that only what has changed is written.
-type record struct {
-	*Deployment
-	body  []byte
-	hosts map[trust.ID]hostRow
-	shown trust.Digest // the text of the rows that are kept; zero: none are
-	fault error        // of reading them
-}
-
-// hostRow is how a host is kept.
-type hostRow struct {
-	body  []byte
-	state string
-}
-
-// load reads a deployment; nil: there is none. The rows of its plan are read when they are needed, and only while the reader may be used.
-func load(r store.Reader, id int64) (*record, error) {
-	d := &record{Deployment: &Deployment{}, hosts: map[trust.ID]hostRow{}}
-	found, err := store.One(r, `SELECT body FROM deploy_deployments WHERE id = $1`, []any{id}, &d.body)
-	if err != nil || !found {
-		return nil, err
-	}
-	if err := json.Unmarshal(d.body, d.Deployment); err != nil {
-		return nil, fmt.Errorf("deployment %d is damaged: %w", id, err)
-	}
-	d.openPlan(r)
-	err = r.Query(`SELECT body, state FROM deploy_hosts WHERE deployment = $1 ORDER BY place`, []any{id}, func(row store.Row) error {
-		var kept hostRow
-		if err := row.Scan(&kept.body, &kept.state); err != nil {
-			return err
-		}
-		h := &Host{}
-		if err := json.Unmarshal(kept.body, h); err != nil {
-			return fmt.Errorf("a host of deployment %d is damaged: %w", id, err)
-		}
-		d.Hosts, d.hosts[h.ID] = append(d.Hosts, h), kept
-		return nil
-	})
-	return d, err
-}
-
-// save writes what has changed of a deployment.
-func (d *record) save(tx store.Tx) error {
-	if err := d.savePlan(tx); err != nil {
-		return err
-	}
-	body, err := json.Marshal(d.withoutRows())
-	if err != nil {
-		return err
-	}
-	if !bytes.Equal(body, d.body) {
-		if _, err := tx.Exec(`INSERT INTO deploy_deployments (id, site, tree, phase, body) VALUES ($1, $2, $3, $4, $5)
-			ON CONFLICT (id) DO UPDATE SET phase = $4, body = $5`, d.ID, d.Site, string(d.Revision), string(d.Phase), body); err != nil {
-			return err
-		}
-	}
-	for i, h := range d.Hosts {
-		body, err := json.Marshal(h)
-		if err != nil {
-			return err
-		}
-		if kept := d.hosts[h.ID]; bytes.Equal(body, kept.body) && kept.state == string(h.Summary()) {
-			continue
-		}
-		if _, err := tx.Exec(`INSERT INTO deploy_hosts (deployment, place, host, turn, body, state) VALUES ($1, $2, $3, $4, $5, $6)
-			ON CONFLICT (deployment, host) DO UPDATE SET turn = $4, body = $5, state = $6`, d.ID, int64(i), string(h.ID), int64(h.Turn), body, string(h.Summary())); err != nil {
-			return err
-		}
-	}
-	return nil
-}
 
 // table is one of those that have a body for each host of a site.
 type table string
@@ -171,13 +98,28 @@ func numbers(r store.Reader, sql string, args ...any) (out []int64, err error) {
 	return out, err
 }
 
-// under lists the deployments that are to be looked at: of each site those that are not over, the newest that is done, and the newest of all.
-func under(r store.Reader) (out []int64, err error) {
-	out, err = numbers(r, `SELECT id FROM deploy_deployments WHERE phase IN ('planned', 'rolling', 'paused')
-		UNION SELECT MAX(id) FROM deploy_deployments WHERE phase = 'done' GROUP BY site
-		UNION SELECT MAX(id) FROM deploy_deployments WHERE phase IN ('failed', 'aborted') GROUP BY site`)
-	slices.Sort(out)
-	return slices.Compact(out), err
+// siteDeployment is a deployment, and its site.
+type siteDeployment struct {
+	id   int64
+	site string
+}
+
+// under lists the deployments that are to be looked at, by their numbers: of each site those that are not over, the newest that is done, and the newest of all.
+func under(r store.Reader) (out []siteDeployment, err error) {
+	err = r.Query(`SELECT id, site FROM deploy_deployments WHERE phase IN ('planned', 'rolling', 'paused')
+		UNION SELECT MAX(id), site FROM deploy_deployments WHERE phase = 'done' GROUP BY site
+		UNION SELECT MAX(id), site FROM deploy_deployments WHERE phase IN ('failed', 'aborted') GROUP BY site ORDER BY 1`, nil, func(row store.Row) error {
+		var one siteDeployment
+		err := row.Scan(&one.id, &one.site)
+		out = append(out, one)
+		return err
+	})
+	return out, err
+}
+
+// isUnder reports whether a deployment is looked at.
+func isUnder(list []siteDeployment, id int64) bool {
+	return slices.ContainsFunc(list, func(one siteDeployment) bool { return one.id == id })
 }
 
 // elsewhere gives the hosts that a later deployment has: one that goes on, or one in which they have begun.

@@ -77,7 +77,7 @@ func (s *Sessions) Status(id trust.ID) Status {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	recovering, now := s.server().Recovering, s.Clock()
-	out.Reachability = Reachability{Seen: h.seen, Lost: s.lost(h.seen), Connected: s.connected(h, now)}
+	out.Reachability = s.reachability(h, now)
 	out.Program, out.Refused, out.Update = h.core.Program, h.core.Refused, h.update
 	if h.limit != nil {
 		limit := *h.limit
@@ -94,6 +94,50 @@ func (s *Sessions) Status(id trust.ID) Status {
 		}
 	}
 	return out
+}
+
+// Loop gives what a host has told last of its loop of a site of which something is wanted; false: nothing. All hosts are asked about again and again, so that no
+// Status is made for it.
+func (s *Sessions) Loop(id trust.ID, site string) (control.Loop, bool) {
+	h := s.known(id)
+	if h == nil {
+		return control.Loop{}, false
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if l := h.loops[site]; l != nil && h.targets[site] != nil {
+		return l.Loop, true
+	}
+	return control.Loop{}, false
+}
+
+// Held gives the newest that a host has shown to have of a site of which something is wanted; zero: nothing.
+func (s *Sessions) Held(id trust.ID, site string) trust.Position {
+	h := s.known(id)
+	if h == nil {
+		return trust.Position{}
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.targets[site] == nil {
+		return trust.Position{}
+	}
+	return h.core.Held[site].Position
+}
+
+// Reachability tells when a host was heard of.
+func (s *Sessions) Reachability(id trust.ID) Reachability {
+	h := s.known(id)
+	if h == nil {
+		return Reachability{}
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return s.reachability(h, s.Clock())
+}
+
+func (s *Sessions) reachability(h *host, now time.Time) Reachability {
+	return Reachability{Seen: h.seen, Lost: s.lost(h.seen), Connected: s.connected(h, now)}
 }
 
 // site tells how a host stands with a site of which something is wanted.
