@@ -12,7 +12,7 @@ import (
 	"github.com/tenetcm/tenet/runtime/trust"
 )
 
-func TestMain(m *testing.M) { rapidtest.Main(m, "200") }
+func TestMain(m *testing.M) { rapidtest.Main(m, "100") }
 
 // world is a database, the servers that work with it, their hosts, and what is between them.
 type world struct {

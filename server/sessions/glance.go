@@ -97,7 +97,10 @@ func (g *Glances) Host(id trust.ID, each func(*Glance) bool) Reach {
 			break
 		}
 	}
-	seen := time.Unix(0, h.seenAt.Load())
+	var seen time.Time // zero: never
+	if at := h.seenAt.Load(); at != 0 {
+		seen = time.Unix(0, at)
+	}
 	reach := Reachability{Connected: g.sessions.isConnected(r.hasInstance, seen, g.now)}
 	reach.Lost = !reach.Connected && g.sessions.lost(seen)
 	return reach.Reach()

@@ -101,8 +101,11 @@ func (s *Sessions) isConnected(hasInstance bool, seen, now time.Time) bool {
 }
 
 // lost tells whether a host counts as lost: after the server has started nobody does for a while. That all are silent says nothing of hosts where it is another
-// server that hears them.
+// server that hears them. A host that was never heard of is not lost.
 func (s *Sessions) lost(seen time.Time) bool {
+	if seen.IsZero() { // it was never there
+		return false
+	}
 	if s.Standby {
 		s.mu.RLock()
 		defer s.mu.RUnlock()
