@@ -22,7 +22,7 @@ import (
 )
 
 func sessionTables() []store.Migration {
-	return slices.Concat(sessions.Migrations(), []store.Migration{sessions.ProgramMigration(), sessions.UsageMigration(), sessions.StreamMigration(), sessions.RunsMigration(), sessions.DriftMigration(), sessions.LinesMigration(), sessions.ObjectionsMigration()})
+	return slices.Concat(sessions.Migrations(), []store.Migration{sessions.ProgramMigration(), sessions.UsageMigration(), sessions.StreamMigration(), sessions.RunsMigration(), sessions.DriftMigration(), sessions.LinesMigration(), sessions.ObjectionsMigration(), sessions.GapsMigration()})
 }
 
 // fleetWorld has hosts whose agents the test speaks for.

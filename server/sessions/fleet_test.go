@@ -103,7 +103,7 @@ func newFleet(t *testing.T, options ...func(*fleet)) *fleet {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if f.store, err = store.New(t.Context(), engine, store.Options{Migrations: append(sessions.Migrations(), sessions.ProgramMigration(), sessions.UsageMigration(), sessions.StreamMigration(), sessions.RunsMigration(), sessions.DriftMigration(), sessions.LinesMigration(), sessions.ObjectionsMigration())}); err != nil {
+	if f.store, err = store.New(t.Context(), engine, store.Options{Migrations: append(sessions.Migrations(), sessions.ProgramMigration(), sessions.UsageMigration(), sessions.StreamMigration(), sessions.RunsMigration(), sessions.DriftMigration(), sessions.LinesMigration(), sessions.ObjectionsMigration(), sessions.GapsMigration())}); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { f.store.Close() })

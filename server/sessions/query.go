@@ -230,22 +230,6 @@ func (s *Sessions) Events(ctx context.Context, id trust.ID, run string) (lines [
 	return lines, err
 }
 
-// Sweep removes the events, runs and gaps that were told before a time: by the server's clock, since that of a host may say anything.
-func (s *Sessions) Sweep(ctx context.Context, before time.Time) error {
-	return s.Store.Write(ctx, func(tx store.Tx) error {
-		if _, err := tx.Exec(`DELETE FROM sessions_events WHERE at < $1`, before); err != nil {
-			return err
-		}
-		if _, err := tx.Exec(`DELETE FROM sessions_runs WHERE told < $1`, before); err != nil {
-			return err
-		}
-		if _, err := tx.Exec(`DELETE FROM sessions_gaps WHERE at < $1`, before); err != nil {
-			return err
-		}
-		return sweepStream(tx, before)
-	})
-}
-
 // SiteOf tells of which site a run is; empty: it is not known.
 func (s *Sessions) SiteOf(ctx context.Context, id trust.ID, run string) (site string, err error) {
 	err = s.Store.Read(ctx, func(r store.Reader) error {

@@ -143,7 +143,11 @@ func (s *Sessions) Stream(ctx context.Context, after int64) (list []*Told, first
 		if _, err := store.One(r, `SELECT n + count - 1 FROM sessions_stream ORDER BY n DESC LIMIT 1`, nil, &last); err != nil {
 			return err
 		}
-		return r.Query(`SELECT items FROM sessions_stream WHERE n + count > $1 ORDER BY n LIMIT $2`, []any{after + 1, int64(some)}, func(row store.Row) error {
+		begin, err := beginOfStream(r, after)
+		if err != nil {
+			return err
+		}
+		return r.Query(nextInStream, []any{begin, int64(some)}, func(row store.Row) error {
 			var data []byte
 			if err := row.Scan(&data); err != nil {
 				return err
@@ -163,14 +167,24 @@ func (s *Sessions) Stream(ctx context.Context, after int64) (list []*Told, first
 	return list, first, last, err
 }
 
+// The queries for the stream: by its key alone, as a reader makes them each time that it is woken.
+const (
+	rowOfStream  = `SELECT n, count FROM sessions_stream WHERE n <= $1 ORDER BY n DESC LIMIT 1`
+	nextInStream = `SELECT items FROM sessions_stream WHERE n >= $1 ORDER BY n LIMIT $2`
+)
+
+// beginOfStream gives the number from which on rows have what comes after an item: that of the item's own row, where that has more.
+func beginOfStream(r store.Reader, after int64) (int64, error) {
+	var n, count int64
+	found, err := store.One(r, rowOfStream, []any{after}, &n, &count)
+	if err != nil || found && n+count-1 > after {
+		return n, err
+	}
+	return after + 1, nil
+}
+
 // StreamEpoch names the numbers of Stream: those of another one, as before the server was restored, mean nothing.
 func (s *Sessions) StreamEpoch() uint64 { return s.server().Epoch }
 
 // Streamed gives what is closed once there may be more in the stream.
 func (s *Sessions) Streamed() <-chan struct{} { return s.streamed.wait() }
-
-// sweepStream removes what was told before a time, but for the newest, after which numbers go on.
-func sweepStream(tx store.Tx, before time.Time) error {
-	_, err := tx.Exec(`DELETE FROM sessions_stream WHERE at < $1 AND n < (SELECT MAX(n) FROM sessions_stream)`, before)
-	return err
-}

@@ -3,6 +3,7 @@ package sessions_test
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -73,6 +74,48 @@ func TestSweepByTheServersClock(t *testing.T) {
 		}
 		if runs, gaps := count(); runs != sweep.runs || gaps != sweep.gaps {
 			t.Errorf("after what is older than %v was removed there are %d runs and %d gaps", sweep.before, runs, gaps)
+		}
+	}
+}
+
+// What has gathered in a long time is removed in many writes, of which each ends soon, and between which hosts are heard.
+func TestSweepOfMuch(t *testing.T) {
+	f := newFleet(t)
+	const rows = 1234
+	at := time.Now().Add(-time.Hour)
+	err := f.store.Write(t.Context(), func(tx store.Tx) error {
+		for n := range int64(rows) {
+			for _, sql := range []string{
+				`INSERT INTO sessions_events (host, run, part, at, events) VALUES ('h', 'r', $1, $2, $3)`,
+				`INSERT INTO sessions_runs (host, run, site, revision, started, failed, error, told) VALUES ('h', CAST($1 AS TEXT), 's', '', 0, 0, '', $2)`,
+				`INSERT INTO sessions_gaps (host, stream, first, last, at) VALUES ('h', 's', $1, 9, $2)`,
+				`INSERT INTO sessions_stream (n, count, host, at, items) VALUES ($1, 1, 'h', $2, $3)`,
+			} {
+				if _, err := tx.Exec(sql, append([]any{n, at}, []byte{})[:2+strings.Count(sql, "$3")]...); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := f.store.Stats().Writes
+	if err := f.sessions.Sweep(t.Context(), time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	if n := f.store.Stats().Writes - before; n < 4*rows/250 {
+		t.Errorf("it was %d writes", n)
+	}
+	for table, want := range map[string]int{"sessions_events": 0, "sessions_runs": 0, "sessions_gaps": 0, "sessions_stream": 1} {
+		var n int
+		err := f.store.Read(t.Context(), func(r store.Reader) error {
+			_, err := store.One(r, `SELECT COUNT(*) FROM `+table, nil, &n)
+			return err
+		})
+		if err != nil || n != want {
+			t.Errorf("%s has %d rows: %v", table, n, err)
 		}
 	}
 }
