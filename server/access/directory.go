@@ -23,6 +23,7 @@ type Directory struct {
 	o         Options
 	passwords *passwords
 	attempts  *attempts
+	failures  *failures
 	changed   change
 }
 
@@ -40,7 +41,7 @@ func NewDirectory(s *store.Store, o Options) *Directory {
 	if o.Absolute == 0 {
 		o.Absolute = 7 * 24 * time.Hour
 	}
-	return &Directory{store: s, o: o, passwords: newPasswords(o.Cost), attempts: newAttempts()}
+	return &Directory{store: s, o: o, passwords: newPasswords(o.Cost), attempts: newAttempts(), failures: newFailures()}
 }
 
 // Store gives the store of the directory.

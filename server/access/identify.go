@@ -21,7 +21,7 @@ const (
 )
 
 // identify finds out who has logged in at the provider, and gives the name of that person here.
-func (p *Provider) identify(ctx context.Context, code string, a *attempt) (string, error) {
+func (p *Provider) identify(ctx context.Context, code string, a *attempt, origin string) (string, error) {
 	config, found, err := p.config(ctx)
 	if err != nil {
 		return "", err
@@ -46,7 +46,11 @@ func (p *Provider) identify(ctx context.Context, code string, a *attempt) (strin
 		return "", restart("what the provider of identity says of you is not understood")
 	}
 	name, _ := claims[p.o.NameClaim].(string)
-	return p.people.identified(ctx, p.o.Issuer, token.Subject, name, groupsOf(claims[p.o.GroupsClaim]))
+	person, err := p.people.identified(ctx, p.o.Issuer, token.Subject, name, groupsOf(claims[p.o.GroupsClaim]))
+	if diag.CodeOf(err) != "" { // whom the provider knows, and we do not
+		err = errors.Join(err, p.people.refuse(ctx, token.Subject, "", origin, "identity"))
+	}
+	return person, err
 }
 
 // groupsOf reads a list of groups, or one.

@@ -133,7 +133,7 @@ func (p *Provider) Return(ctx context.Context, code, state, binding, origin stri
 	if a.Redirect == "" && subtle.ConstantTimeCompare(a.Binding, digestOf(binding)) != 1 {
 		return Return{}, restart("this login was begun in another browser")
 	}
-	name, err := p.identify(ctx, code, &a)
+	name, err := p.identify(ctx, code, &a, origin)
 	if err != nil {
 		return Return{}, err
 	}

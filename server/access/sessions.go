@@ -43,8 +43,12 @@ func (d *Directory) LogIn(ctx context.Context, name, password, origin string) (*
 		return nil, err
 	}
 	var p person
+	known := ""
 	err := d.store.Read(ctx, func(r store.Reader) (err error) {
-		p, _, err = findPerson(r, name)
+		var found bool
+		if p, found, err = findPerson(r, name); found {
+			known = name
+		}
 		return err
 	})
 	if err != nil {
@@ -58,6 +62,9 @@ func (d *Directory) LogIn(ctx context.Context, name, password, origin string) (*
 		return nil, err
 	}
 	if !fits {
+		if err := d.refuse(ctx, name, known, origin, "password"); err != nil {
+			return nil, err
+		}
 		return nil, &diag.HintError{Code: CodeUnknown, Message: "the name or the password is wrong", Hint: "try again, or have somebody who administers the server set another password"}
 	}
 	d.attempts.success(name, origin)
