@@ -62,7 +62,7 @@ func own(dir string) error {
 		return &diag.HintError{Message: "the store cannot be opened: " + err.Error(), Hint: "give a folder of this account", Err: err}
 	}
 	for _, e := range list {
-		if e.Name() != lockName && !strings.HasPrefix(e.Name(), databaseName) {
+		if e.Name() != lockName && e.Name() != markName && !strings.HasPrefix(e.Name(), databaseName) {
 			return &diag.HintError{Message: fmt.Sprintf("%s is not a store: it holds %q", dir, e.Name()),
 				Hint: "give an empty folder, or one that does not exist"}
 		}

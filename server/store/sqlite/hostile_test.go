@@ -38,7 +38,7 @@ func TestModes(t *testing.T) {
 		files++
 		return err
 	}))
-	if files != 5 {
+	if files != 6 {
 		t.Errorf("there are %d files", files)
 	}
 }
@@ -141,6 +141,7 @@ func TestDamaged(t *testing.T) {
 				return nil
 			}))
 			must(t, s.Close())
+			must(t, os.WriteFile(filepath.Join(p.Name, "running"), nil, 0o600)) // as after a crash
 			harm(t, filepath.Join(p.Name, "tenet.db"))
 			_, err := own.Open(ctx, p.Name)
 			wantHint(t, err, "tenet.db is damaged", "restore the last backup")

@@ -1,8 +1,8 @@
 // Package sqlite keeps a store in a folder, by SQLite: one process writes, and any number on the
 // same machine reads.
 //
-// The folder holds the database (tenet.db, and beside it what SQLite puts there) and the file
-// lock, which the active process has locked. It must be on a disk of this machine: SQLite's shared memory, and
+// The folder holds the database (tenet.db, and beside it what SQLite puts there), the file
+// lock, which the active process has locked, and while there is one the file running. It must be on a disk of this machine: SQLite's shared memory, and
 // locks, are not to be trusted on a network.
 package sqlite
 
@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -35,6 +36,9 @@ type Engine struct {
 	readers *sqlitex.Pool
 	mu      sync.Mutex // held by a transaction
 	writer  *sqlite.Conn
+	// isWhole: it was looked whether the database is. isDoubtful: the disk, or what is read from it, was not as it should be.
+	isWhole    bool
+	isDoubtful atomic.Bool
 }
 
 // Open opens a folder, and makes it where there is none. It must be empty, or a store.
@@ -50,6 +54,9 @@ func Open(ctx context.Context, dir string) (*Engine, error) {
 		return nil, e.explain(err)
 	}
 	if err = e.setUp(ctx); err == nil {
+		err = e.checkIfFree(ctx)
+	}
+	if err == nil {
 		e.readers, err = sqlitex.NewPool(name, sqlitex.PoolOptions{Flags: sqlite.OpenReadWrite | noFollow, PoolSize: readers,
 			PrepareConn: func(c *sqlite.Conn) error { return run(c, "PRAGMA query_only = ON", "PRAGMA case_sensitive_like = ON") }})
 	}
@@ -59,7 +66,7 @@ func Open(ctx context.Context, dir string) (*Engine, error) {
 	return e, nil
 }
 
-// setUp makes commits durable, and looks whether the database is whole.
+// setUp makes commits durable.
 func (e *Engine) setUp(ctx context.Context) error {
 	e.writer.SetInterrupt(ctx.Done())
 	defer e.writer.SetInterrupt(nil)
@@ -67,17 +74,8 @@ func (e *Engine) setUp(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	err = run(e.writer, "PRAGMA synchronous = FULL", "PRAGMA foreign_keys = ON", "PRAGMA case_sensitive_like = ON",
+	return run(e.writer, "PRAGMA synchronous = FULL", "PRAGMA foreign_keys = ON", "PRAGMA case_sensitive_like = ON",
 		"PRAGMA journal_size_limit = 67108864") // what a large transaction leaves is given back
-	if err != nil {
-		return err
-	}
-	return sqlitex.ExecuteTransient(e.writer, "PRAGMA quick_check(1)", &sqlitex.ExecOptions{ResultFunc: func(s *sqlite.Stmt) error {
-		if found := s.ColumnText(0); found != "ok" {
-			return e.damaged(errors.New(found))
-		}
-		return nil
-	}})
 }
 
 // writeAhead has the database keep a write-ahead log. Of several that do so to a new one at once SQLite lets all but one fail, without waiting.
@@ -197,12 +195,14 @@ func (e *Engine) explain(err error) error {
 	case sqlite.ResultFull:
 		message, advice = "the disk is full", "make room there"
 	case sqlite.ResultCorrupt, sqlite.ResultNotADB:
+		e.isDoubtful.Store(true)
 		return e.damaged(err)
 	case sqlite.ResultReadOnly, sqlite.ResultCantOpen, sqlite.ResultPerm, sqlite.ResultAuth:
 		message, advice = "the database cannot be written", "is it on a read-only file system, a symbolic link, or another account's?"
 	case sqlite.ResultBusy, sqlite.ResultLocked, sqlite.ResultInterrupt:
 		message, advice = "another program holds the database", "end it: sqlite3 and backup programs must not stay in a transaction"
 	case sqlite.ResultIOErr:
+		e.isDoubtful.Store(true)
 		message, advice = "the disk fails", "look at the kernel's messages (dmesg)"
 	default:
 		return err
