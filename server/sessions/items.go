@@ -33,11 +33,12 @@ type batchContent struct {
 	events     map[string]*bytes.Buffer // by run
 	update     *control.Update          // the newest
 	told       []*Told                  // for the stream of all hosts
+	names      map[string]bool          // of sites, that were not known of the host
 }
 
 // parseItems reads the items of a batch. One that makes no sense is left out, and told: the host's next ones must not wait for it.
 func (s *Sessions) parseItems(ctx context.Context, h *host, b *control.Batch) (*batchContent, error) {
-	t := &batchContent{compressor: &s.compressor, known: h, host: h.core.ID, stream: b.Stream, batch: b, at: s.Clock(), loops: map[string]*Loop{}, reports: map[string]*ReportStatus{}, events: map[string]*bytes.Buffer{}}
+	t := &batchContent{compressor: &s.compressor, known: h, host: h.core.ID, stream: b.Stream, batch: b, at: s.Clock(), loops: map[string]*Loop{}, reports: map[string]*ReportStatus{}, events: map[string]*bytes.Buffer{}, names: map[string]bool{}}
 	for i, data := range b.Items {
 		item, err := control.ParseItem(data)
 		if err == nil {
@@ -70,24 +71,16 @@ func areNames(list ...string) bool {
 	return !slices.ContainsFunc(list, func(text string) bool { return len(text) > maxName || strings.ContainsRune(text, 0) })
 }
 
-// maxSites bounds the sites of which a host can tell.
-const maxSites = 256
-
-// mayName tells whether a host can tell of a site: a few of them may be known to it alone.
-func (t *batchContent) mayName(site string) bool {
-	return t.known.targets[site] != nil || t.known.loops[site] != nil || t.loops[site] != nil || len(t.known.loops)+len(t.loops) < maxSites
-}
-
 func (t *batchContent) add(ctx context.Context, s *Sessions, i *control.Item) error {
 	switch {
 	case i.Loop != nil:
-		if i.Loop.Site == "" || !areNames(i.Loop.Site) || !t.mayName(i.Loop.Site) {
+		if !t.mayName(i.Loop.Site) {
 			return fmt.Errorf("it names no site that is known of the host")
 		}
 		i.Loop.Reason = bound(i.Loop.Reason)
 		t.loops[i.Loop.Site] = &Loop{Loop: *i.Loop, Since: i.At}
 	case i.Run != nil:
-		if i.Run.Run == "" || i.Run.Site == "" || !areNames(i.Run.Run, i.Run.Site, i.Run.Revision) || !t.mayName(i.Run.Site) {
+		if i.Run.Run == "" || !areNames(i.Run.Run, i.Run.Revision) || !t.mayName(i.Run.Site) {
 			return fmt.Errorf("it names no run")
 		}
 		i.Run.Error = bound(i.Run.Error)
@@ -274,6 +267,7 @@ func (t *batchContent) saveEvents(tx store.Tx, run string, lines []byte) error {
 // remember takes up in memory what was committed.
 func (t *batchContent) remember(h *host) {
 	maps.Copy(h.reports, t.reports)
+	maps.Copy(h.names, t.names)
 	for site, l := range t.loops {
 		h.loops[site] = l
 	}

@@ -33,9 +33,6 @@ func (t *batchContent) checkOutputs(ctx context.Context, s *Sessions, o *control
 		// What is signed is what counts: whoever evaluates elsewhere sees the same as the server.
 		o.Values = r.Values
 	}
-	if o.Site == "" || len(o.Site) > maxName || !t.mayName(o.Site) {
-		return errors.New("it names no site that is known of the host")
-	}
 	if len(o.Values) > maxOutputs {
 		return fmt.Errorf("it gives %d outputs, and %d are taken", len(o.Values), maxOutputs)
 	}
@@ -43,6 +40,9 @@ func (t *batchContent) checkOutputs(ctx context.Context, s *Sessions, o *control
 		if name == "" || len(name) > maxName || len(value) > states.MaxOutput || !json.Valid(value) {
 			return fmt.Errorf("its output %.80q has no name, is no JSON or has more than %d bytes", name, states.MaxOutput)
 		}
+	}
+	if !t.mayName(o.Site) {
+		return errors.New("it names no site that is known of the host")
 	}
 	return nil
 }

@@ -95,10 +95,11 @@ type host struct {
 	targets  map[string]*Target
 	loops    map[string]*Loop
 	reports  map[string]*ReportStatus
-	offers   []*Target // what it may fetch besides, to plan it
-	behind   bool      // the targets are to be read anew
-	instance string    // of the newest session
-	probe    string    // the instance that was asked whether it is alive
+	names    map[string]bool // of the sites of which it has told
+	offers   []*Target       // what it may fetch besides, to plan it
+	behind   bool            // the targets are to be read anew
+	instance string          // of the newest session
+	probe    string          // the instance that was asked whether it is alive
 	probed   time.Time
 	seen     time.Time
 	// row and seenAt are what lists see of it.
@@ -126,7 +127,7 @@ type Loop struct {
 }
 
 func newHost(id trust.ID) *host {
-	return &host{core: control.Host{ID: id, Targets: map[string]control.Target{}, Held: map[string]control.Holding{}}, targets: map[string]*Target{}, loops: map[string]*Loop{}, reports: map[string]*ReportStatus{}}
+	return &host{core: control.Host{ID: id, Targets: map[string]control.Target{}, Held: map[string]control.Holding{}}, targets: map[string]*Target{}, loops: map[string]*Loop{}, reports: map[string]*ReportStatus{}, names: map[string]bool{}}
 }
 
 // Open reads what is kept. Listen has agents heard.

@@ -219,6 +219,9 @@ func loadHosts(r store.Reader) (map[trust.ID]*host, error) {
 	if err := loadReports(r, get); err != nil {
 		return nil, err
 	}
+	if err := loadNames(r, get); err != nil {
+		return nil, err
+	}
 	if err := loadPrograms(r, get); err != nil {
 		return nil, err
 	}
