@@ -40,7 +40,7 @@ func (s *Server) maintain(ctx context.Context) {
 		case <-ticker.C:
 		}
 		now := time.Now()
-		err := errors.Join(s.People.TellFailures(ctx), s.Sessions.Sweep(ctx, now.Add(-keepEvents)), sweep(ctx, s.Contents, s.references, now.Add(-keepContents)))
+		err := errors.Join(s.People.TellFailures(ctx), s.forgetOld(ctx), s.Sessions.Sweep(ctx, now.Add(-keepEvents)), sweep(ctx, s.Contents, s.references, now.Add(-keepContents)))
 		if err != nil && ctx.Err() == nil {
 			s.Failed(err)
 		}

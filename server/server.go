@@ -71,8 +71,10 @@ type Config struct {
 	GitCredentials string
 	// HostQuota is how many bytes a host may tell a day; 0: sessions.DefaultQuota. StoreLimit is how many bytes the database may take; 0: nobody has said.
 	HostQuota, StoreLimit int64
-	Keys                  func(site string) ([]string, error) // of the secrets of a site; nil: there are none
-	Version               string
+	// ForgetHosts is after what time a host that was revoked or rejected is forgotten; 0: DefaultForget, below 0: never.
+	ForgetHosts time.Duration
+	Keys        func(site string) ([]string, error) // of the secrets of a site; nil: there are none
+	Version     string
 	// Recovery is given the recovery key of a new server, to be shown to a person once.
 	Recovery func(key string) error
 	// Failed is told what went wrong within; nil: nobody is.
@@ -131,7 +133,7 @@ type Server struct {
 // Migrations are the tables of a server. What was released is never changed, and never moved.
 func Migrations() []store.Migration {
 	list := []store.Migration{contents.Migration()}
-	for _, of := range [][]store.Migration{authority.Migrations(), access.Migrations(), enroll.Migrations(), sessions.Migrations(), deploy.Migrations(), {sessions.ProgramMigration()}, update.Migrations(), {deploy.PlanMigration(), sessions.UsageMigration(), deploy.ClusterMigration(), sessions.StreamMigration(), follow.Migration(), sessions.RunsMigration(), sessions.DriftMigration(), sessions.LinesMigration(), deploy.OutlineMigration(), deploy.MembersMigration(), sessions.ObjectionsMigration(), deploy.VersionMigration(), sessions.GapsMigration(), access.AuditIndexes()}} {
+	for _, of := range [][]store.Migration{authority.Migrations(), access.Migrations(), enroll.Migrations(), sessions.Migrations(), deploy.Migrations(), {sessions.ProgramMigration()}, update.Migrations(), {deploy.PlanMigration(), sessions.UsageMigration(), deploy.ClusterMigration(), sessions.StreamMigration(), follow.Migration(), sessions.RunsMigration(), sessions.DriftMigration(), sessions.LinesMigration(), deploy.OutlineMigration(), deploy.MembersMigration(), sessions.ObjectionsMigration(), deploy.VersionMigration(), sessions.GapsMigration(), access.AuditIndexes(), enroll.ForgetMigration()}} {
 		list = append(list, of...)
 	}
 	return list
@@ -376,7 +378,7 @@ func (s *Server) handler() http.Handler {
 
 func (s *Server) openHosts(ctx context.Context) (err error) {
 	s.Hosts, err = enroll.Open(ctx, s.Store, s.Authority, s.Contents, enroll.Options{
-		Addresses: []string{s.url}, Brokers: s.endpoints, BrokerAuthorities: s.brokerAuthorities, Credential: s.credential(), Hook: s.Hook, Failed: s.Failed, Changed: s.hostChanged,
+		Addresses: []string{s.url}, Brokers: s.endpoints, BrokerAuthorities: s.brokerAuthorities, Credential: s.credential(), Hook: s.Hook, Failed: s.Failed, Changed: s.hostChanged, Forget: s.forgetting(),
 	})
 	return err
 }

@@ -19,10 +19,11 @@ type hostCmd struct {
 	Show    hostShowCmd    `cmd:"" help:"Show a host."`
 	Status  hostStatusCmd  `cmd:"" help:"Count hosts by how they stand."`
 	Approve hostApproveCmd `cmd:"" help:"Take a host in that is pending."`
-	Reject  hostActCmd     `cmd:"" help:"Refuse a host that is pending."`
+	Reject  hostRejectCmd  `cmd:"" help:"Refuse a host that is pending, or all that a token or a selector names."`
 	Lock    hostActCmd     `cmd:"" help:"Let a host have nothing new; it keeps what it has, and reports."`
 	Unlock  hostActCmd     `cmd:"" help:"Let a host that is locked have what is new."`
 	Revoke  hostActCmd     `cmd:"" help:"Put a host out for good; its name is free then."`
+	Forget  hostForgetCmd  `cmd:"" help:"Forget hosts that were revoked or rejected, and all that is kept of them but the audit."`
 	Rename  hostRenameCmd  `cmd:"" help:"Call a host otherwise."`
 	Label   hostLabelCmd   `cmd:"" help:"Give a host labels, in place of all that it has."`
 	Trust   hostTrustCmd   `cmd:"" help:"Take a host for the one that has an identity from now on, as after it was enrolled anew."`
@@ -105,14 +106,19 @@ func readLabels(texts []string) (map[string]string, error) {
 	return labels, nil
 }
 
-// pendingHost gives the id of the host that asks for a name. A server takes the name of a host that is pending for nobody's, since several may
-// ask for the same one: only if one does is it meant. Where none does, what was given is the server's to judge.
+// pendingHost gives the id of the host that asks for a name.
 func pendingHost(ctx context.Context, server *api.Client, name string) (string, error) {
+	return namelessHost(ctx, server, name, "pending", "ask for the name", "the machine shows its own when it joins")
+}
+
+// namelessHost gives the id of the host in a state that has no name of its own. A server takes the name of such a host for nobody's, since several may
+// have the same one: only if one does is it meant. Where none does, what was given is the server's to judge.
+func namelessHost(ctx context.Context, server *api.Client, name, state, do, hint string) (string, error) {
 	if trust.ID(name).Check() == nil {
 		return name, nil
 	}
 	var ids []string
-	for h, err := range server.Hosts(ctx, api.HostFilter{Prefix: name, State: "pending"}) {
+	for h, err := range server.Hosts(ctx, api.HostFilter{Prefix: name, State: state}) {
 		if err != nil {
 			return "", failure(err)
 		}
@@ -126,8 +132,8 @@ func pendingHost(ctx context.Context, server *api.Client, name string) (string, 
 	case 1:
 		return ids[0], nil
 	}
-	return "", newStatus(exitFailed, fmt.Errorf("%d hosts ask for the name %s: %s", len(ids), ui.Clean(name), ui.Clean(strings.Join(ids, ", "))),
-		"name the right one by its id; the machine shows its own when it joins")
+	return "", newStatus(exitFailed, fmt.Errorf("%d hosts %s %s: %s", len(ids), do, ui.Clean(name), ui.Clean(strings.Join(ids, ", "))),
+		"name the right one by its id; "+hint)
 }
 
 type hostShowCmd struct {

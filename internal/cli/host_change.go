@@ -33,19 +33,13 @@ type hostActCmd struct {
 	Reason string `short:"m" help:"Why, for the audit." placeholder:"TEXT"`
 }
 
-// Run rejects, locks, unlocks or revokes a host.
+// Run locks, unlocks or revokes a host.
 func (cmd *hostActCmd) Run(ctx runContext, s *client) error {
 	server, err := s.server()
 	if err != nil {
 		return err
 	}
-	host, act := cmd.Host, s.act()
-	if act == "reject" { // the others are about hosts that were taken in
-		if host, err = pendingHost(ctx, server, host); err != nil {
-			return err
-		}
-	}
-	h, err := server.ChangeHost(ctx, host, act, cmd.Reason)
+	h, err := server.ChangeHost(ctx, cmd.Host, s.act(), cmd.Reason)
 	return s.tellHost(h, err)
 }
 

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/tenetcm/tenet/internal/telemetry"
 	"github.com/tenetcm/tenet/internal/ui"
@@ -32,27 +33,28 @@ type serverRunCmd struct {
 
 // serverFlags say how a server is run.
 type serverFlags struct {
-	Dir      string   `help:"Keep keys and everything else here (default: /var/lib/tenet-server, or a folder of yours)." placeholder:"DIR"`
-	Listen   string   `help:"Serve people, programs and agents by HTTPS here." default:":8443" placeholder:"HOST:PORT"`
-	Agents   string   `help:"Serve agents here." default:":8444" placeholder:"HOST:PORT"`
-	Standby  string   `name:"standby-listen" help:"While another server with the same database is the active one, serve reading here (default: nowhere)." placeholder:"HOST:PORT"`
-	Name     []string `help:"A name or address by which the server is reached; the first is told to hosts." placeholder:"NAME"`
-	Broker   []string `help:"Agents connect to this cluster of NATS: tls://HOST:PORT (default: to the server itself)." placeholder:"URL"`
-	Creds    string   `name:"broker-credentials" help:"The file tenet-broker.json that \"tenet server broker-config\" has made for it." placeholder:"FILE"`
-	BrokerCA string   `name:"broker-ca" help:"The CA of its certificates." placeholder:"FILE"`
-	Store    string   `help:"Keep data in this database: postgres://… (default: in DIR)." placeholder:"URL"`
-	Limit    int64    `name:"store-limit" help:"So many GiB may that database take: nothing is taken in from hosts when less than a tenth of it is left." placeholder:"GIB"`
-	Quota    int64    `name:"host-quota" help:"So many MiB may a host tell a day." default:"32" placeholder:"MIB"`
-	TLSCert  string   `name:"tls-cert" help:"A certificate for browsers, with its chain." placeholder:"FILE"`
-	TLSKey   string   `name:"tls-key" help:"Its private key." placeholder:"FILE"`
-	Hook     []string `help:"A program that decides on hosts that ask to be taken in, and its arguments." placeholder:"PROGRAM" sep:"none"`
-	Heads    string   `name:"audit-heads" help:"Append the head of the audit to this file each hour." placeholder:"FILE"`
-	Issuer   string   `name:"oidc-issuer" help:"Let people log in by this provider of identity (OpenID Connect)." placeholder:"URL"`
-	ClientID string   `name:"oidc-client" help:"What the server is called there." placeholder:"ID"`
-	Secret   string   `name:"oidc-secret-file" help:"The secret that it has there is in this file." placeholder:"FILE"`
+	Dir      string         `help:"Keep keys and everything else here (default: /var/lib/tenet-server, or a folder of yours)." placeholder:"DIR"`
+	Listen   string         `help:"Serve people, programs and agents by HTTPS here." default:":8443" placeholder:"HOST:PORT"`
+	Agents   string         `help:"Serve agents here." default:":8444" placeholder:"HOST:PORT"`
+	Standby  string         `name:"standby-listen" help:"While another server with the same database is the active one, serve reading here (default: nowhere)." placeholder:"HOST:PORT"`
+	Name     []string       `help:"A name or address by which the server is reached; the first is told to hosts." placeholder:"NAME"`
+	Broker   []string       `help:"Agents connect to this cluster of NATS: tls://HOST:PORT (default: to the server itself)." placeholder:"URL"`
+	Creds    string         `name:"broker-credentials" help:"The file tenet-broker.json that \"tenet server broker-config\" has made for it." placeholder:"FILE"`
+	BrokerCA string         `name:"broker-ca" help:"The CA of its certificates." placeholder:"FILE"`
+	Store    string         `help:"Keep data in this database: postgres://… (default: in DIR)." placeholder:"URL"`
+	Limit    int64          `name:"store-limit" help:"So many GiB may that database take: nothing is taken in from hosts when less than a tenth of it is left." placeholder:"GIB"`
+	Quota    int64          `name:"host-quota" help:"So many MiB may a host tell a day." default:"32" placeholder:"MIB"`
+	Forget   int            `name:"forget-hosts" help:"Forget a host so many days after it was revoked or rejected; 0: never." default:"30" placeholder:"DAYS"`
+	TLSCert  string         `name:"tls-cert" help:"A certificate for browsers, with its chain." placeholder:"FILE"`
+	TLSKey   string         `name:"tls-key" help:"Its private key." placeholder:"FILE"`
+	Hook     []string       `help:"A program that decides on hosts that ask to be taken in, and its arguments." placeholder:"PROGRAM" sep:"none"`
+	Heads    string         `name:"audit-heads" help:"Append the head of the audit to this file each hour." placeholder:"FILE"`
+	Issuer   string         `name:"oidc-issuer" help:"Let people log in by this provider of identity (OpenID Connect)." placeholder:"URL"`
+	ClientID string         `name:"oidc-client" help:"What the server is called there." placeholder:"ID"`
+	Secret   string         `name:"oidc-secret-file" help:"The secret that it has there is in this file." placeholder:"FILE"`
 	Identity []SiteIdentity `name:"site-identity" help:"Open secrets of a site with the private key in this file; without a site, of all of them." placeholder:"[SITE=]FILE" sep:"none"`
-	Git      string   `name:"git-credentials" help:"Directory with HOST.token or HOST.helper (a program), HOST.pem (certificates of authorities), HOST.key and known_hosts, for repositories of these hosts that are followed." placeholder:"DIR"`
-	OTLP     string   `name:"otlp" help:"Send metrics to this collector of OpenTelemetry each minute, with the headers of OTEL_EXPORTER_OTLP_HEADERS; \"env\": to that of OTEL_EXPORTER_OTLP_ENDPOINT." placeholder:"URL"`
+	Git      string         `name:"git-credentials" help:"Directory with HOST.token or HOST.helper (a program), HOST.pem (certificates of authorities), HOST.key and known_hosts, for repositories of these hosts that are followed." placeholder:"DIR"`
+	OTLP     string         `name:"otlp" help:"Send metrics to this collector of OpenTelemetry each minute, with the headers of OTEL_EXPORTER_OTLP_HEADERS; \"env\": to that of OTEL_EXPORTER_OTLP_ENDPOINT." placeholder:"URL"`
 }
 
 // Run runs a server.
@@ -73,7 +75,7 @@ func (cmd *serverRunCmd) Run(ctx runContext, s *client) error {
 		return failure(err)
 	}
 	c := ServerConfig{Dir: cmd.Dir, Listen: cmd.Listen, Agents: cmd.Agents, Standby: cmd.Standby, Store: cmd.Store, Names: cmd.Name, Brokers: cmd.Broker, BrokerCredentials: cmd.Creds, BrokerCA: cmd.BrokerCA, CertificateFile: cmd.TLSCert, KeyFile: cmd.TLSKey,
-		AuditHeads: cmd.Heads, Issuer: cmd.Issuer, ClientID: cmd.ClientID, ClientKey: cmd.Secret, Hook: cmd.Hook, Identities: cmd.Identity, Demo: cmd.Demo, GitCredentials: cmd.Git, HostQuota: cmd.Quota << 20, StoreLimit: cmd.Limit << 30, OTLP: collector, OTLPHeader: header, Evaluator: []string{self, evaluate.Argument}, ShowRecovery: s.showRecovery}
+		AuditHeads: cmd.Heads, Issuer: cmd.Issuer, ClientID: cmd.ClientID, ClientKey: cmd.Secret, Hook: cmd.Hook, Identities: cmd.Identity, Demo: cmd.Demo, GitCredentials: cmd.Git, HostQuota: cmd.Quota << 20, StoreLimit: cmd.Limit << 30, ForgetHosts: cmd.forgetAfter(), OTLP: collector, OTLPHeader: header, Evaluator: []string{self, evaluate.Argument}, ShowRecovery: s.showRecovery}
 	if cmd.Demo > 0 {
 		dir, err := os.MkdirTemp("", "tenet-demo-")
 		if err != nil {
@@ -102,6 +104,9 @@ func (f *serverFlags) check() error {
 	}
 	if f.Quota < 1 || f.Quota > 1<<20 || f.Limit < 0 || f.Limit > 1<<20 {
 		return usage("leave it out, or give a number from 1 to 1048576", "--host-quota and --store-limit are whole numbers of MiB and GiB")
+	}
+	if f.Forget < 0 || f.Forget > 36500 {
+		return usage("leave it out for 30, or write 0 for never", "--forget-hosts is a number of days")
 	}
 	if f.Limit > 0 && !strings.HasPrefix(f.Store, "postgres") {
 		return usage("of a folder the server sees itself how much room is left", "--store-limit is for a database of PostgreSQL")
@@ -172,4 +177,12 @@ func (s *client) showReady(c ServerConfig, r ServerReady) {
 	}
 	// Who started it does not read: the server serves nevertheless.
 	_ = s.print(b.String())
+}
+
+// forgetAfter is after what time hosts are forgotten, as servers take it: below zero for never.
+func (f *serverFlags) forgetAfter() time.Duration {
+	if f.Forget == 0 {
+		return -1
+	}
+	return time.Duration(f.Forget) * 24 * time.Hour
 }

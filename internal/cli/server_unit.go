@@ -87,6 +87,7 @@ func (f *serverFlags) arguments() (args []string, err error) {
 		add("store-limit", strconv.FormatInt(f.Limit, 10), "")
 	}
 	add("host-quota", strconv.FormatInt(f.Quota, 10), "32")
+	add("forget-hosts", strconv.Itoa(f.Forget), "30")
 	add("tls-cert", absolute(f.TLSCert), "")
 	add("tls-key", absolute(f.TLSKey), "")
 	for _, h := range f.Hook {

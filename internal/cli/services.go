@@ -40,17 +40,18 @@ type ServerConfig struct {
 	BrokerCA                            string
 	CertificateFile, KeyFile            string
 	Hook                                []string
-	AuditHeads                          string   // a file to which the head of the audit is appended
-	Issuer, ClientID                    string   // of a provider of identity
-	ClientKey                           string   // the file with the secret for it
+	AuditHeads                          string // a file to which the head of the audit is appended
+	Issuer, ClientID                    string // of a provider of identity
+	ClientKey                           string // the file with the secret for it
 	Identities                          []SiteIdentity
 	Demo                                int      // how many simulated machines there are
 	Evaluator                           []string // the program that answers Evaluate, with its arguments
 	OTLP                                string   // a collector of OpenTelemetry
 	OTLPHeader                          map[string]string
-	GitCredentials                      string // a directory: see serverFlags
-	HostQuota                           int64  // how many bytes a host may tell a day
-	StoreLimit                          int64  // how many bytes the database may take; 0: nobody has said
+	GitCredentials                      string        // a directory: see serverFlags
+	HostQuota                           int64         // how many bytes a host may tell a day
+	StoreLimit                          int64         // how many bytes the database may take; 0: nobody has said
+	ForgetHosts                         time.Duration // after what time a host that was revoked or rejected is forgotten; 0: 30 days, below 0: never
 	ShowRecovery                        func(key string) error
 }
 

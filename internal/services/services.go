@@ -43,7 +43,7 @@ func (services Services) Serve(ctx context.Context, c cli.ServerConfig, ready fu
 		provider.ClientSecret = strings.TrimSpace(string(secret))
 	}
 	s, err := server.Open(ctx, server.Config{
-		AuditHeads: c.AuditHeads, Identity: provider, OTLP: c.OTLP, OTLPHeader: c.OTLPHeader, GitCredentials: c.GitCredentials, HostQuota: c.HostQuota, StoreLimit: c.StoreLimit,
+		AuditHeads: c.AuditHeads, Identity: provider, OTLP: c.OTLP, OTLPHeader: c.OTLPHeader, GitCredentials: c.GitCredentials, HostQuota: c.HostQuota, StoreLimit: c.StoreLimit, ForgetHosts: c.ForgetHosts,
 		Dir: c.Dir, Listen: c.Listen, Agents: c.Agents, Standby: c.Standby, Store: c.Store, Names: c.Names, Brokers: c.Brokers, BrokerCredentials: c.BrokerCredentials, BrokerCA: c.BrokerCA, CertificateFile: c.CertificateFile, KeyFile: c.KeyFile, Hook: c.Hook,
 		Evaluator: c.Evaluator, Version: version.String(), Recovery: c.ShowRecovery, Failed: func(err error) { log(err.Error()) },
 		Keys: func(site string) ([]string, error) { return readKeys(c.Identities, site) },

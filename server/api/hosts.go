@@ -110,6 +110,8 @@ func (a *API) registerHosts() {
 	Register(a, op("settle-hosts", http.MethodPost, "/v1/hosts/settle", "Decide on hosts of which copies were noticed.",
 		"Where copies of many hosts are noticed within a short time, as after a restored snapshot, none is locked: a person says whether they are the right ones. Answers those on which it was decided.", codes),
 		a.settleHosts)
+	Register(a, op("reject-hosts", http.MethodPost, "/v1/hosts/reject", "Refuse all hosts that are pending, and have asked by a token or for what a selector names.",
+		"Those that the caller may not enrol are left, and not told of. Of what is left out all are meant, but one of both is to be said. Answers how many were refused.", codes), a.rejectHosts)
 	for _, act := range []struct {
 		name, summary, description string
 		do                         func(context.Context, enroll.By, trust.ID) (*enroll.Host, error)
@@ -117,7 +119,8 @@ func (a *API) registerHosts() {
 		{"reject", "Refuse a host that is pending.", "It stays known, so that nobody is asked about it again.", a.o.Hosts.Reject},
 		{"lock", "Lock a host.", "It gets nothing new, keeps what it has, and reports.", a.o.Hosts.Lock},
 		{"unlock", "Unlock a host.", "Where a copy of it was noticed, whichever renews first is the host from then on.", a.o.Hosts.Unlock},
-		{"revoke", "Revoke a host for good.", "Its identity is never taken in again, and its name is free.", a.o.Hosts.Revoke},
+		{"revoke", "Revoke a host for good.", "Its identity is never taken in again, and its name is free. Some time after that it is forgotten.", a.o.Hosts.Revoke},
+		{"forget", "Forget a host that was revoked or rejected.", "All that is kept of it goes, but for the audit, what became of it in deployments, and the digest of its key, which is never taken in again. Name it by its id. Answers it as it was.", a.o.Hosts.Forget},
 	} {
 		Register(a, op(act.name+"-host", http.MethodPost, "/v1/hosts/{id}/"+act.name, act.summary, act.description, codes),
 			func(ctx context.Context, c *access.Caller, in *hostAct) (*hostOutput, error) {
@@ -217,6 +220,38 @@ func (a *API) change(ctx context.Context, c *access.Caller, name, reason string,
 
 func enrolledBy(c *access.Caller, reason string) enroll.By {
 	return enroll.By{Actor: c.Name, Reason: reason, Allow: func(t access.Target) error { return c.Demand(access.Enroll, t, "") }}
+}
+
+type rejectInput struct {
+	Body struct {
+		Token  string          `json:"token,omitempty" maxLength:"200" doc:"The id of the token by which they have asked."`
+		Select access.Selector `json:"select" required:"false" maxLength:"4096" doc:"What names them, by the names and labels for which they ask."`
+		Reason string          `json:"reason,omitempty" maxLength:"1000" doc:"Why, for the audit."`
+	}
+}
+
+type rejectOutput struct {
+	Body struct {
+		Rejected int `json:"rejected"`
+	}
+}
+
+func (a *API) rejectHosts(ctx context.Context, c *access.Caller, in *rejectInput) (*rejectOutput, error) {
+	if err := a.demandHosts(); err != nil {
+		return nil, err
+	}
+	of, out := &in.Body, &rejectOutput{}
+	isSelector := of.Select.String() != ""
+	if of.Token == "" && !isSelector {
+		return nil, &diag.HintError{Code: access.CodeInvalid, Message: "it is not said which hosts are meant", Hint: "give the id of a token, or a selector; * is all"}
+	}
+	var fits func(access.Target) bool
+	if isSelector {
+		fits = of.Select.Matches
+	}
+	n, err := a.o.Hosts.RejectAll(ctx, enrolledBy(c, of.Reason), of.Token, fits)
+	out.Body.Rejected = n
+	return out, err
 }
 
 func (a *API) settleHosts(ctx context.Context, c *access.Caller, in *settleInput) (*ListOutput[*enroll.Host], error) {

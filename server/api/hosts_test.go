@@ -37,7 +37,7 @@ func startHosts(t *testing.T, more ...func(*hostWorld, *api.Options)) *hostWorld
 	ctx := context.Background()
 	e, err := sqlite.Open(ctx, t.TempDir())
 	must(t, err)
-	s, err := store.New(ctx, e, store.Options{Migrations: slices.Concat(authority.Migrations(), access.Migrations(), enroll.Migrations(), sessionTables())})
+	s, err := store.New(ctx, e, store.Options{Migrations: slices.Concat(authority.Migrations(), access.Migrations(), enroll.Migrations(), []store.Migration{enroll.ForgetMigration()}, sessionTables())})
 	must(t, err)
 	t.Cleanup(func() { s.Close() })
 	_, err = s.Campaign(ctx)

@@ -43,9 +43,9 @@ func (s *Service) Outcome(ctx context.Context, id int64) (*Outcome, error) {
 	if err != nil {
 		return nil, err
 	}
-	revoked := map[trust.ID]bool{}
+	isHost := map[trust.ID]bool{} // neither one that was revoked, nor one that was forgotten since
 	for _, e := range enrolled {
-		revoked[e.ID] = e.Revoked
+		isHost[e.ID] = !e.Revoked
 	}
 	var d *record
 	var prepared map[trust.ID]*Prepared
@@ -59,7 +59,7 @@ func (s *Service) Outcome(ctx context.Context, id int64) (*Outcome, error) {
 		return nil, err
 	}
 	out := &Outcome{Phase: d.Phase, Why: d.Why}
-	hosts := slices.DeleteFunc(slices.Clone(d.Hosts), func(h *Host) bool { return revoked[h.ID] || h.Why.Code == CodeElsewhere })
+	hosts := slices.DeleteFunc(slices.Clone(d.Hosts), func(h *Host) bool { return !isHost[h.ID] || h.Why.Code == CodeElsewhere })
 	slices.SortStableFunc(hosts, func(a, b *Host) int { return urgency(a) - urgency(b) })
 	reports := 0
 	for _, h := range hosts {

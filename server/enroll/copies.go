@@ -128,11 +128,11 @@ func (r *Registry) Restored(tx store.Tx) error { return Restored(tx, r.now()) }
 
 // Restored is Registry.Restored for a store that no registry is open for.
 func Restored(tx store.Tx, now time.Time) error {
-	var last int64
-	if _, err := store.One(tx, `SELECT COALESCE(MAX(version), 0) FROM enroll_hosts`, nil, &last); err != nil {
+	next, err := nextVersion(tx)
+	if err != nil {
 		return err
 	}
-	if _, err := tx.Exec(`UPDATE enroll_hosts SET any_value = 1, version = CAST($1 AS BIGINT) + 1 WHERE state IN ('approved', 'active', 'locked')`, last); err != nil {
+	if _, err := tx.Exec(`UPDATE enroll_hosts SET any_value = 1, version = CAST($1 AS BIGINT) WHERE state IN ('approved', 'active', 'locked')`, next); err != nil {
 		return err
 	}
 	return voidTokens(tx, now)

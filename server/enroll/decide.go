@@ -145,7 +145,7 @@ func (r *Registry) admit(tx store.Tx, by By, h *Host, a Approval) (replaced *Hos
 		if err := by.allow(holder); err != nil {
 			return nil, err
 		}
-		holder.State, holder.Reason = identity.Revoked, "the host "+h.ID.Short()+" has taken its place"
+		holder.end(r.now(), "the host "+h.ID.Short()+" has taken its place")
 		if err := writeHost(tx, holder); err != nil {
 			return nil, err
 		}
@@ -169,8 +169,7 @@ func (r *Registry) Reject(ctx context.Context, by By, id trust.ID) (*Host, error
 		if h.State != identity.Pending {
 			return nil, wrongState(h, "rejected")
 		}
-		now := r.now()
-		h.State, h.Reason, h.DecidedAt, h.DecidedBy = identity.Revoked, or(cleanReason(by.Reason), "it was rejected"), &now, by.Actor
+		h.reject(by, r.now())
 		return nil, nil
 	})
 }
@@ -251,9 +250,14 @@ func (r *Registry) Revoke(ctx context.Context, by By, id trust.ID) (*Host, error
 		if h.State == identity.Revoked {
 			return nil, wrongState(h, "revoked")
 		}
-		h.State, h.Reason, h.Question = identity.Revoked, or(cleanReason(by.Reason), "it was revoked by "+by.Actor), false
+		h.end(r.now(), or(cleanReason(by.Reason), "it was revoked by "+by.Actor))
 		return nil, nil
 	})
+}
+
+// end puts a host out, for good.
+func (h *Host) end(now time.Time, reason string) {
+	h.State, h.Reason, h.Question, h.EndedAt = identity.Revoked, reason, false, &now
 }
 
 func or(text, otherwise string) string {

@@ -42,6 +42,8 @@ type Options struct {
 	// within 90 minutes, in which each host renews once.
 	Many   int
 	Window time.Duration
+	// Forget has others forget a host.
+	Forget Forgetting
 	// Starts is how many hosts may fetch contents at once; 0: 200.
 	Starts int
 	// Changed is called after each commit that changes whether a host may connect, by which key, or for whom grants count; nil: nobody.
@@ -122,9 +124,13 @@ func (r *Registry) Refresh(ctx context.Context) error {
 	from := r.read
 	r.mu.RUnlock()
 	var changed []*brief
+	var gone []forgotten
 	to := from
-	err := r.store.Read(ctx, func(reader store.Reader) error {
-		changed, to = nil, from
+	err := r.store.Read(ctx, func(reader store.Reader) (err error) {
+		changed = nil
+		if gone, to, err = forgottenSince(reader, from); err != nil {
+			return err
+		}
 		return reader.Query(selectHosts+` WHERE version > $1`, []any{from}, func(row store.Row) error {
 			h, err := scanHost(row)
 			if err != nil {
@@ -139,6 +145,9 @@ func (r *Registry) Refresh(ctx context.Context) error {
 	}
 	for _, b := range changed {
 		r.take(b)
+	}
+	for _, g := range gone {
+		r.drop(g)
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -154,6 +154,14 @@ func (r *Registry) identityOf(ctx context.Context, id trust.ID) (trust.PublicKey
 		return h.Identity, nil
 	}
 	kept, err := r.Get(ctx, id)
+	if diag.CodeOf(err) == CodeNotFound {
+		former, failed := r.endedBefore(ctx, id)
+		if former != nil {
+			err = &diag.HintError{Code: CodeState, Message: former.Reason}
+		} else if failed != nil {
+			err = failed
+		}
+	}
 	if err != nil {
 		return trust.PublicKey{}, err
 	}

@@ -46,6 +46,9 @@ func (r *Registry) recordRequest(ctx context.Context, request *identity.JoinRequ
 	if err != nil && diag.CodeOf(err) != CodeNotFound {
 		return nil, err
 	}
+	if h, err := r.endedBefore(ctx, id); err != nil || h != nil {
+		return h, err
+	}
 	err = r.change(ctx, func(tx store.Tx) (changed []*Host, err error) {
 		if h, err = readHost(tx, id); err != nil {
 			return nil, err
@@ -110,12 +113,15 @@ func (r *Registry) admitByToken(tx store.Tx, h *Host, request *identity.JoinRequ
 		h.Reason = "a person has yet to approve it"
 	}
 	if h.State == identity.Pending {
+		if err := h.noteFormer(tx); err != nil {
+			return err
+		}
 		var pending int64
 		if _, err := store.One(tx, `SELECT COUNT(*) FROM enroll_hosts WHERE state = 'pending'`, nil, &pending); err != nil {
 			return err
 		}
 		if pending >= maxPending {
-			return &diag.HintError{Code: CodeTooMany, Message: "too many hosts wait to be approved", Hint: "approve or reject those that wait"}
+			return &diag.HintError{Code: CodeTooMany, Message: "too many hosts wait to be approved", Hint: "approve or reject those that wait: tenet host reject --token ID, or --select SELECTOR"}
 		}
 	}
 	return writeHost(tx, h)

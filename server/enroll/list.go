@@ -256,7 +256,8 @@ func (r *Registry) Identity(ctx context.Context, id trust.ID) (trust.PublicKey, 
 	return r.identityOf(ctx, id)
 }
 
-// ChangedSince gives the hosts that have changed after a version, whatever their state, and the newest version; 0: all hosts.
+// ChangedSince gives the hosts that have changed after a version, whatever their state, and the newest version; 0: all hosts. Of those that were forgotten
+// nothing is there but their id, and no state.
 func ChangedSince(r store.Reader, version int64) (list []*Host, newest int64, err error) {
 	newest = version
 	err = r.Query(selectHosts+` WHERE version > $1`, []any{version}, func(row store.Row) error {
@@ -267,7 +268,14 @@ func ChangedSince(r store.Reader, version int64) (list []*Host, newest int64, er
 		list, newest = append(list, h), max(newest, h.version)
 		return nil
 	})
-	return list, newest, err
+	if err != nil {
+		return nil, version, err
+	}
+	gone, to, err := forgottenSince(r, version)
+	for _, g := range gone {
+		list = append(list, &Host{ID: g.ID, version: g.version})
+	}
+	return list, max(newest, to), err
 }
 
 // WasApproved tells whether the host is one that was ever approved.

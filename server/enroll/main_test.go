@@ -90,7 +90,7 @@ func newWorld(t testing.TB, change ...func(*Options)) *world {
 	e, err := sqlite.Open(w.ctx, t.TempDir())
 	must(t, err)
 	var migrations []store.Migration
-	for _, list := range [][]store.Migration{authority.Migrations(), access.Migrations(), Migrations()} {
+	for _, list := range [][]store.Migration{authority.Migrations(), access.Migrations(), Migrations(), {ForgetMigration()}} {
 		migrations = append(migrations, list...)
 	}
 	w.store, err = store.New(w.ctx, e, store.Options{Migrations: migrations})

@@ -147,7 +147,7 @@ func (r *Registry) succeed(tx store.Tx, h **Host, request *identity.RenewRequest
 		return nil, &diag.HintError{Code: CodeProof, Err: err}
 	}
 	id := keys.Identity.ID()
-	if known, err := readHost(tx, id); err != nil || known != nil {
+	if isKnown, err := wasKnown(tx, id); err != nil || isKnown {
 		return nil, errors.Join(err, &diag.HintError{Code: CodeState, Message: fmt.Sprintf("the identity %s was used before", id.Short()), Hint: "make another one"})
 	}
 	next := *former
@@ -159,7 +159,8 @@ func (r *Registry) succeed(tx store.Tx, h **Host, request *identity.RenewRequest
 		return nil, err
 	}
 	next.RenewedAt = &now
-	former.State, former.Reason, former.Successor, former.Question = identity.Revoked, "the identity "+id.Short()+" has followed it", id, false
+	former.end(now, "the identity "+id.Short()+" has followed it")
+	former.Successor = id
 	for _, w := range []*Host{former, &next} { // in this order: a name has one holder
 		if err := writeHost(tx, w); err != nil {
 			return nil, err

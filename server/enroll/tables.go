@@ -47,6 +47,8 @@ type Host struct {
 	// Question says that a copy was noticed along with those of many other hosts, as after a restored snapshot, and that a person is to decide: see Settle.
 	Question  bool     `json:"question,omitempty" doc:"A person is to decide, since copies of many hosts were noticed at once."`
 	Successor trust.ID `json:"successor,omitempty" doc:"The identity that the host has now."`
+	// EndedAt is when it was revoked or rejected: some time after that it is forgotten.
+	EndedAt *time.Time `json:"ended_at,omitempty" doc:"When it was revoked or rejected: some time after that it is forgotten."`
 	// Replaces is the host that has the name of one that is pending, with what differs.
 	Replaces *Replaced `json:"replaces,omitempty" doc:"Of one that is pending: the host that has its name, with what differs."`
 
@@ -68,14 +70,14 @@ func (h *Host) brief() *brief {
 }
 
 const selectHosts = `SELECT id, name, labels, state, reason, keys, token, source, asked_at, decided_at, decided_by, renewed_at,
-	value, former, any_value, copied_at, copied, question, successor, version FROM enroll_hosts`
+	value, former, any_value, copied_at, copied, question, successor, ended_at, version FROM enroll_hosts`
 
 func scanHost(row store.Row) (*Host, error) {
 	h := &Host{}
 	var id, labels, state, successor string
 	var keys []byte
 	if err := row.Scan(&id, &h.Name, &labels, &state, &h.Reason, &keys, &h.Token, &h.Source, &h.AskedAt, &h.DecidedAt, &h.DecidedBy, &h.RenewedAt,
-		&h.value, &h.former, &h.anyValue, &h.CopiedAt, &h.copied, &h.Question, &successor, &h.version); err != nil {
+		&h.value, &h.former, &h.anyValue, &h.CopiedAt, &h.copied, &h.Question, &successor, &h.EndedAt, &h.version); err != nil {
 		return nil, err
 	}
 	h.ID, h.State, h.Successor = trust.ID(id), State(state), trust.ID(successor)
@@ -118,17 +120,17 @@ func writeHost(tx store.Tx, h *Host) error {
 	if err != nil {
 		return err
 	}
-	if _, err := store.One(tx, `SELECT COALESCE(MAX(version), 0) + 1 FROM enroll_hosts`, nil, &h.version); err != nil {
+	if h.version, err = nextVersion(tx); err != nil {
 		return err
 	}
 	_, err = tx.Exec(`INSERT INTO enroll_hosts (id, name, labels, state, reason, keys, token, source, asked_at, decided_at, decided_by, renewed_at,
-			value, former, any_value, copied_at, copied, question, successor, version)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20)
+			value, former, any_value, copied_at, copied, question, successor, ended_at, version)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21)
 		ON CONFLICT (id) DO UPDATE SET name = excluded.name, labels = excluded.labels, state = excluded.state, reason = excluded.reason, keys = excluded.keys,
 			token = excluded.token, source = excluded.source, asked_at = excluded.asked_at, decided_at = excluded.decided_at, decided_by = excluded.decided_by,
 			renewed_at = excluded.renewed_at, value = excluded.value, former = excluded.former, any_value = excluded.any_value, copied_at = excluded.copied_at,
-			copied = excluded.copied, question = excluded.question, successor = excluded.successor, version = excluded.version`,
+			copied = excluded.copied, question = excluded.question, successor = excluded.successor, ended_at = excluded.ended_at, version = excluded.version`,
 		string(h.ID), h.Name, string(labels), string(h.State), h.Reason, keys, h.Token, h.Source, h.AskedAt, h.DecidedAt, h.DecidedBy, h.RenewedAt,
-		h.value, append([]byte{}, h.former...), h.anyValue, h.CopiedAt, h.copied, h.Question, string(h.Successor), h.version)
+		h.value, append([]byte{}, h.former...), h.anyValue, h.CopiedAt, h.copied, h.Question, string(h.Successor), h.EndedAt, h.version)
 	return err
 }

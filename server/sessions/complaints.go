@@ -48,3 +48,10 @@ func (c *complaints) next(host trust.ID, err error, now time.Time) error {
 	c.of[host] = &complaint{told: now}
 	return err
 }
+
+// drop forgets those about a host.
+func (c *complaints) drop(host trust.ID) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.of, host)
+}

@@ -43,6 +43,7 @@ type Host struct {
 	CopiedAt  *time.Time        `json:"copied_at,omitempty"`
 	Question  bool              `json:"question,omitempty"`
 	Successor string            `json:"successor,omitempty"`
+	EndedAt   *time.Time        `json:"ended_at,omitempty"`
 	Replaces  *ReplacedHost     `json:"replaces,omitempty"`
 	Status    *HostStatus       `json:"status,omitempty"` // of a host of a list
 	// Changed is, of a host of a list, when a run ended last that has changed something; nil: it is not known.
@@ -110,7 +111,21 @@ func (c *Client) ApproveHost(ctx context.Context, host string, a HostApproval) (
 	return Call[*Host](ctx, c, http.MethodPost, hostPath(host)+"/approve", nil, a)
 }
 
-// ChangeHost does one of "reject", "lock", "unlock" and "revoke".
+// RejectHosts refuses all hosts that are pending, and have asked by a token and for what a selector names; what is empty is any, but for one of them. It gives how
+// many it has refused.
+func (c *Client) RejectHosts(ctx context.Context, token, selector, reason string) (int, error) {
+	body := map[string]string{"reason": reason}
+	if token != "" {
+		body["token"] = token
+	}
+	if selector != "" {
+		body["select"] = selector
+	}
+	out, err := Call[struct{ Rejected int }](ctx, c, http.MethodPost, "/v1/hosts/reject", nil, body)
+	return out.Rejected, err
+}
+
+// ChangeHost does one of "reject", "lock", "unlock", "revoke" and "forget".
 func (c *Client) ChangeHost(ctx context.Context, host, act, reason string) (*Host, error) {
 	return Call[*Host](ctx, c, http.MethodPost, hostPath(host)+"/"+act, nil, map[string]string{"reason": reason})
 }
