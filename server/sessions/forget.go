@@ -30,7 +30,7 @@ func (s *Sessions) RemoveHistory(ctx context.Context, id trust.ID) error {
 
 // RemoveHost removes all else that is kept of a host, in a transaction of the caller's, who calls DropHost after the commit.
 func (s *Sessions) RemoveHost(tx store.Tx, id trust.ID) error {
-	for _, table := range []string{"hosts", "targets", "loops", "reports", "facts", "signed_outputs", "programs", "usage", "events", "runs", "gaps", "outputs"} {
+	for _, table := range []string{"hosts", "targets", "loops", "reports", "facts", "signed_outputs", "programs", "usage", "objections", "events", "runs", "gaps", "outputs"} {
 		if _, err := tx.Exec(`DELETE FROM sessions_`+table+` WHERE host = $1`, string(id)); err != nil {
 			return err
 		}

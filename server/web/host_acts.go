@@ -27,18 +27,35 @@ func (p *Pages) registerHostActs() {
 		{"lock", "Lock", "It gets nothing new, keeps what it has, and reports.", "It is locked.", true},
 		{"unlock", "Unlock", "It gets what is new again. Where a copy of it was noticed, whichever renews first is the host from then on.", "It is unlocked.", false},
 		{"revoke", "Revoke", "Its identity is never taken in again, and its name is free. What is on it stays as it is, and nothing keeps it so.", "It is revoked.", true},
+		{"forget", "Forget", "What is wanted of it, its reports, runs, facts and outputs go for good. The audit stays, and its identity is never taken in again.", "It is forgotten.", true},
 	} {
 		p.act("/hosts/{name}/"+one.name, func(v *view) (*act, error) {
-			return v.hostAct(one.verb, one.effect, one.isGrave, []string{"tenet", "host", one.name}, func(h *hostPage, form url.Values) (string, error) {
+			a, err := v.hostAct(one.verb, one.effect, one.isGrave, []string{"tenet", "host", one.name}, func(h *hostPage, form url.Values) (string, error) {
 				err := v.send(http.MethodPost, route("v1", "hosts", string(h.Host.ID), one.name), map[string]any{"reason": form.Get("reason")}, nil)
 				if err == nil && one.name == "revoke" {
 					h.Host.State = "revoked" // its page has another address then: the name is free
 				}
 				return one.notice, err
 			})
+			if err == nil && one.name == "forget" {
+				a.leadToHosts()
+			}
+			return a, err
 		})
 	}
 	p.registerHostAsks()
+}
+
+// leadToHosts has an act after which the host has no page any more lead to the list.
+func (a *act) leadToHosts() {
+	do := a.Do
+	a.Do = func(form url.Values) (string, error) {
+		notice, err := do(form)
+		if err == nil {
+			a.Back = "/hosts"
+		}
+		return notice, err
+	}
 }
 
 // hostAct is an act on the host of the page's address, which takes a reason alone.
