@@ -151,16 +151,7 @@ func (e *engine) documentOf(comparison string) (*document, error) {
 }
 
 // comparisons are the parts of the run that compare.
-func (e *engine) comparisons() (list []*states.Part) {
-	for i := range e.run.Invocations {
-		for k := range e.run.Invocations[i].Parts {
-			if p := &e.run.Invocations[i].Parts[k]; p.Type == states.ComparisonType {
-				list = append(list, p)
-			}
-		}
-	}
-	return list
-}
+func (e *engine) comparisons() []*states.Part { return e.run.Comparisons() }
 
 func documentOfPart(p *states.Part) (*document, error) {
 	c := states.Comparison{Name: p.Key}

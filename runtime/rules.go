@@ -345,7 +345,7 @@ func (f *finding) problem() error {
 		return err
 	}
 	for i, r := range f.rules {
-		if slices.ContainsFunc(f.wanted, func(n *rules.Node) bool { return n.Rule == i }) {
+		if r.Elsewhere || slices.ContainsFunc(f.wanted, func(n *rules.Node) bool { return n.Rule == i }) {
 			continue
 		}
 		deletes := 0

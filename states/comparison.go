@@ -30,6 +30,20 @@ type DocumentRule struct {
 	Purges bool `json:"purges,omitempty"`
 	// Shared: several hosts of the site are this machine, so that what is not wanted here may be another one's.
 	Shared bool `json:"shared,omitempty"`
+	// Elsewhere: the document has nodes of the rule, and all of them are other hosts'.
+	Elsewhere bool `json:"elsewhere,omitempty"`
+}
+
+// Comparisons are the parts of a run that compare.
+func (r *StateRun) Comparisons() (list []*Part) {
+	for i := range r.Invocations {
+		for k := range r.Invocations[i].Parts {
+			if p := &r.Invocations[i].Parts[k]; p.Type == ComparisonType {
+				list = append(list, p)
+			}
+		}
+	}
+	return list
 }
 
 // Comparison is what such a part has to compare.

@@ -21,7 +21,7 @@ type deployCmd struct {
 	Plan     bool          `help:"Show what hosts would do; nothing begins until somebody starts it."`
 	Approve  bool          `help:"Have it begin when another person has approved the plan."`
 	Sign     string        `help:"Evaluate and sign here, by this private key, in the place of the server." placeholder:"KEY"`
-	Empty    bool          `help:"That hosts are left with nothing, or are no longer declared, is meant."`
+	Empty    bool          `help:"That hosts are left with nothing, are no longer declared, or that rules delete all that they have made, is meant."`
 	Wait     bool          `help:"Wait until it has ended."`
 	Deadline time.Duration `help:"How long a host may take (default: 1h)." placeholder:"DURATION"`
 	Message  string        `short:"m" help:"Why, for people and the audit." placeholder:"TEXT"`

@@ -17,6 +17,7 @@ type watchCmd struct {
 	Site string `arg:"" optional:"" default:"." help:"Directory with state files, or one such file; git::https://HOST/REPOSITORY//DIR?ref=BRANCH; or margo+https://HOST, a fleet manager."`
 	lockFlags
 	pruneFlags
+	Empty    bool        `help:"Let a rule that selects nothing any more delete all that it has made, in each round."`
 	Yes      bool        `short:"y" help:"Apply in each round without asking."`
 	PlanOnly bool        `help:"Change nothing; tell what is not as declared."`
 	Interval *span       `help:"Time from the end of a round to the beginning of the next (default: what the site says, or 30m)." placeholder:"DURATION"`
@@ -57,7 +58,7 @@ func (cmd *watchCmd) Run(ctx runContext, s *client) error {
 // loop does one round after the other; now begins the next.
 func (cmd *watchCmd) loop(ctx context.Context, s *client, now <-chan struct{}) (err error) {
 	w := &watcher{client: s, cmd: cmd}
-	s.lockTimeout, s.prune = time.Duration(cmd.LockTimeout), cmd.Prune
+	s.lockTimeout, s.prune, s.allowEmpty = time.Duration(cmd.LockTimeout), cmd.Prune, cmd.Empty
 	s.shownDiagnostics, s.evaluation = &shownDiagnostics{}, &lastEvaluation{now: time.Now}
 	if err := w.open(); err != nil {
 		return failure(err)

@@ -99,7 +99,7 @@ type followWatch struct {
 // follow is the loop of a site that is followed.
 func (cmd *watchCmd) follow(ctx context.Context, s *client, now <-chan struct{}) (err error) {
 	w := &followWatch{watcher: &watcher{client: s, cmd: cmd}, address: cmd.Site}
-	s.lockTimeout, s.prune = time.Duration(cmd.LockTimeout), cmd.Prune
+	s.lockTimeout, s.prune, s.allowEmpty = time.Duration(cmd.LockTimeout), cmd.Prune, cmd.Empty
 	s.shownDiagnostics, s.evaluation = &shownDiagnostics{}, &lastEvaluation{now: time.Now}
 	dir, err := w.folder()
 	if err != nil {

@@ -53,6 +53,8 @@ func (f *margoFlags) check(cmd *watchCmd) error {
 		return usage("leave it out", "a device of Margo is told what to apply: there is no --plan-only")
 	case cmd.Prune:
 		return usage("leave it out", "a device of Margo removes what its manager names no more: there is no --prune")
+	case cmd.Empty:
+		return usage("leave it out", "a device of Margo applies what its manager names: there is no --empty")
 	}
 	return nil
 }

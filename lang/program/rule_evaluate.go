@@ -156,7 +156,8 @@ func (e *ruleEvaluator) known(plain any) cty.Value {
 func (e *ruleEvaluator) documentRules() (list []any) {
 	for i, d := range e.of.rules {
 		r := states.DocumentRule{Address: e.prefix + d.base, Select: d.rule.selector.String(), Ordered: d.rule.ordered,
-			Creates: d.rule.create != nil, Updates: d.rule.update != nil, Deletes: d.rule.delete != nil, Purges: d.rule.purge, Shared: e.sharers() != nil}
+			Creates: d.rule.create != nil, Updates: d.rule.update != nil, Deletes: d.rule.delete != nil, Purges: d.rule.purge, Shared: e.sharers() != nil,
+			Elsewhere: e.of.elsewhere[i]}
 		if by := e.retriever(i); by >= 0 {
 			r.Retrieves = e.prefix + e.of.rules[by].base
 		}

@@ -24,6 +24,8 @@ type ruledData struct {
 	hasSecrets bool
 	former     any // likewise, what is taken for what was there; nil: what the host remembers is
 	nodes      []*rules.Node
+	// elsewhere are the rules, by their place in the list, that give nodes to other hosts alone.
+	elsewhere map[int]bool
 	// addresses are those of nodes that have an invocation, by what leads to them.
 	addresses map[string]string
 	isDone    bool // all of it is declared

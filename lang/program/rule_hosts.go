@@ -3,6 +3,7 @@ package program
 import (
 	"errors"
 	"fmt"
+	"maps"
 
 	hcl2 "github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
@@ -31,7 +32,32 @@ func (e *evaluator) ofThisHost(of *ruledData, plain any) (any, error) {
 			others = append(others, n)
 		}
 	}
+	of.noteElsewhere(others)
 	return rules.WithoutNodes(plain, others), nil
+}
+
+// noteElsewhere notes the rules whose nodes are all within those of other hosts: that none is left for this host does not make the document an empty one.
+func (of *ruledData) noteElsewhere(others []*rules.Node) {
+	places := map[string]bool{}
+	for _, n := range others {
+		places[placeOf(n.Hit.At)] = true
+	}
+	if of.elsewhere = map[int]bool{}; len(places) == 0 {
+		return
+	}
+	here := map[int]bool{}
+	for _, n := range of.nodes {
+		isElsewhere := false
+		for i := range n.Hit.At {
+			isElsewhere = isElsewhere || places[placeOf(n.Hit.At[:i+1])]
+		}
+		if isElsewhere {
+			of.elsewhere[n.Rule] = true
+		} else {
+			here[n.Rule] = true
+		}
+	}
+	maps.DeleteFunc(of.elsewhere, func(rule int, _ bool) bool { return here[rule] })
 }
 
 // isOfHost reports whether a node belongs to the host that is evaluated; ok is false where that is not known.

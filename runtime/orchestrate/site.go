@@ -87,6 +87,7 @@ func (s *Site) Compile(ctx context.Context, host string, facts func(name string)
 			return c, diags, &SelectionError{found}
 		}
 		c.Run = run
+		s.allowEmpty(c)
 		return c, append(diags, found...), nil
 	}
 	s.allowEmpty(c)
@@ -143,9 +144,9 @@ func (s *Site) prune(c *Compilation) diag.List {
 	return nil
 }
 
-// allowEmpty makes the run one in which rules that select nothing any more delete all that they have made.
+// allowEmpty makes a run with rules one in which those that select nothing any more delete all that they have made.
 func (s *Site) allowEmpty(c *Compilation) {
-	if !s.AllowEmpty {
+	if !s.AllowEmpty || len(c.Run.Comparisons()) == 0 {
 		return
 	}
 	run := *c.Run

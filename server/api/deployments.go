@@ -127,7 +127,7 @@ type createDeployment struct {
 		Revision int64  `json:"revision,omitempty" minimum:"0" doc:"Without it, the newest."`
 		Hosts    string `json:"hosts,omitempty" maxLength:"4096" doc:"A selector; without it, all, and those that are new later."`
 		Consent  string `json:"consent,omitempty" enum:"start,approve" doc:"What it needs before it begins: that somebody starts it, or that another person approves its plan."`
-		Empty    bool   `json:"empty,omitempty" doc:"That nothing is wanted of a host any more is meant."`
+		Empty    bool   `json:"empty,omitempty" doc:"That nothing is wanted of a host any more, or that rules delete all that they have made, is meant."`
 		Deadline int    `json:"deadline,omitempty" minimum:"0" maximum:"604800" doc:"In how many seconds a host that is at hand has to be ready; without it, an hour."`
 		Message  string `json:"message,omitempty" maxLength:"1000" doc:"Why, for people and the audit."`
 		Signed   bool   `json:"signed,omitempty" doc:"Hosts get what was signed elsewhere and uploaded; the server evaluates nothing."`

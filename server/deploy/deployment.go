@@ -166,6 +166,18 @@ func (d *Deployment) prepared() table {
 	return preparedTable
 }
 
+// evaluated is by what the tables tell apart what is made of a revision: where rules may delete all that they have made, that is another thing, and
+// deployments of both kinds may go on at a time.
+func (d *Deployment) evaluated() contents.Digest {
+	if d.Empty && !d.Signed {
+		return mayEmpty(d.Revision)
+	}
+	return d.Revision
+}
+
+// mayEmpty is such a key, of a revision in which rules may delete all that they have made.
+func mayEmpty(tree contents.Digest) contents.Digest { return tree + " empty" }
+
 // Value is a fact or an output that an evaluation has read.
 type Value = evaluate.Value
 

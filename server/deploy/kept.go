@@ -153,7 +153,7 @@ func (s *Service) readOne(r store.Reader, k *keptSite, id int64) error {
 		}
 		k.revisions[d.Number] = declarationOf(one)
 	}
-	of := preparedOf{d.prepared(), d.Revision}
+	of := preparedOf{d.prepared(), d.evaluated()}
 	if k.prepared[of] == nil {
 		k.prepared[of], err = all[Prepared](r, of.table, k.site, of.tree)
 	}
@@ -179,14 +179,14 @@ func (s *Service) plansOf(ctx context.Context, k *keptSite, d *Deployment) (plan
 	if d.Consent == NoConsent {
 		return nil, nil
 	}
-	if plans = k.plans[d.Revision]; plans != nil {
+	if plans = k.plans[d.evaluated()]; plans != nil {
 		return plans, nil
 	}
 	err = s.Store.Read(ctx, func(r store.Reader) error {
-		plans, err = all[HostPlan](r, plansTable, k.site, d.Revision)
+		plans, err = all[HostPlan](r, plansTable, k.site, d.evaluated())
 		return err
 	})
-	k.plans[d.Revision] = plans
+	k.plans[d.evaluated()] = plans
 	return plans, err
 }
 

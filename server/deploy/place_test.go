@@ -60,6 +60,7 @@ type toySite struct {
 	// Reads says of which host's output "port" each reads.
 	Reads    map[string]string `json:"reads"`
 	Clusters []site.Cluster    `json:"clusters"`
+	Rules    bool              `json:"rules"` // it has some
 }
 
 func newPlace(t testing.TB, names ...string) *place {
@@ -207,6 +208,9 @@ func (p *place) Ask(_ context.Context, q evaluate.Question) (*evaluate.Answer, e
 			text := in.name + ": " + strings.Join(in.members, " ")
 			r.Identity = trust.DigestOf(fmt.Append(nil, r.Identity, text))
 			p.made[r.Identity] = text
+		}
+		if s.Rules && q.AllowEmpty {
+			r.Identity = trust.DigestOf(fmt.Append(nil, r.Identity, "may be empty"))
 		}
 		if s.Content == "broken" {
 			r.Error = "no such role"

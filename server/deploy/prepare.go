@@ -60,7 +60,7 @@ func (e *evaluations) of(ctx context.Context, ids []trust.ID) (done []*Prepared,
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(out)) }()
-	q := evaluate.Question{Dir: dir, Out: out, Origin: "server:" + e.Site}
+	q := evaluate.Question{Dir: dir, Out: out, Origin: "server:" + e.Site, AllowEmpty: e.Empty}
 	if e.in, err = e.membershipsOf(ctx, e.Deployment); err != nil {
 		return nil, err
 	}
@@ -122,12 +122,12 @@ func (e *evaluations) keepPrepared(ctx context.Context, done []*Prepared) error 
 			return err
 		}
 		for _, p := range done {
-			former, err := one[Prepared](tx, preparedTable, e.Site, p.Host, e.Revision)
+			former, err := one[Prepared](tx, preparedTable, e.Site, p.Host, e.evaluated())
 			if err != nil {
 				return err
 			}
 			p.follow(former)
-			if err := preparedTable.put(tx, e.Site, p.Host, e.Revision, p); err != nil {
+			if err := preparedTable.put(tx, e.Site, p.Host, e.evaluated(), p); err != nil {
 				return err
 			}
 			if err := keepOutline(tx, e.Deployment, p); err != nil {
@@ -137,7 +137,7 @@ func (e *evaluations) keepPrepared(ctx context.Context, done []*Prepared) error 
 		return nil
 	})
 	if err == nil && e.kept != nil {
-		e.kept.tookPrepared(preparedOf{preparedTable, e.Revision}, done, version)
+		e.kept.tookPrepared(preparedOf{preparedTable, e.evaluated()}, done, version)
 	}
 	return err
 }

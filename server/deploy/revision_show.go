@@ -67,11 +67,12 @@ func (s *Service) ShowRevision(ctx context.Context, by *access.Caller, site stri
 
 // wrongFor reads of those hosts alone for which something is wrong.
 func wrongFor(r store.Reader, rev *Revision, names map[string]string) (list []WrongFor, err error) {
-	at := map[string]int{}
+	at, last := map[string]int{}, WrongFor{} // of the host before: one may have been evaluated in two ways
 	err = eachPrepared(r, preparedTable, rev, []byte(`"error":`), names, func(name string, p *Prepared) {
-		if p.Error == "" {
+		if p.Error == "" || last.Text == p.Error && last.Hosts[0] == name {
 			return
 		}
+		last = WrongFor{Text: p.Error, Hosts: []string{name}}
 		i, known := at[p.Error]
 		if !known && len(list) == maxWrong {
 			return
@@ -100,7 +101,7 @@ func signersOf(r store.Reader, rev *Revision, names map[string]string) (list []t
 
 // eachPrepared reads what is prepared for hosts of those names, where it has some text.
 func eachPrepared(r store.Reader, t table, rev *Revision, with []byte, names map[string]string, each func(string, *Prepared)) error {
-	return r.Query(`SELECT host, body FROM `+string(t)+` WHERE site = $1 AND tree = $2 ORDER BY host`, []any{rev.Site, string(rev.Tree)}, func(row store.Row) error {
+	return r.Query(`SELECT host, body FROM `+string(t)+` WHERE site = $1 AND tree IN ($2, $3) ORDER BY host`, []any{rev.Site, string(rev.Tree), string(mayEmpty(rev.Tree))}, func(row store.Row) error {
 		var host string
 		var body []byte
 		if err := row.Scan(&host, &body); err != nil {

@@ -317,7 +317,8 @@ func prune(tx store.Tx, site string) error {
 			return err
 		}
 		for _, t := range []table{preparedTable, signedTable, plansTable, outlinesTable} { // a later revision may have the same files
-			if _, err := tx.Exec(`DELETE FROM `+string(t)+` WHERE site = $1 AND tree = $2 AND NOT EXISTS (SELECT 1 FROM deploy_revisions WHERE site = $1 AND tree = $2)`, site, string(r.Tree)); err != nil {
+			if _, err := tx.Exec(`DELETE FROM `+string(t)+` WHERE site = $1 AND tree IN ($2, $3) AND NOT EXISTS (SELECT 1 FROM deploy_revisions WHERE site = $1 AND tree = $2)`,
+				site, string(r.Tree), string(mayEmpty(r.Tree))); err != nil {
 				return err
 			}
 		}

@@ -108,6 +108,26 @@ func TestRemoval(t *testing.T) {
 	}
 }
 
+// That rules may delete all that they have made is a part of what hosts are given: the same revision is evaluated anew for it, once, and for what has no rules nothing changes.
+func TestEmptyRules(t *testing.T) {
+	for _, hasRules := range []bool{false, true} {
+		p := newPlace(t, "web1")
+		s := shop("one", "web1")
+		s.Rules = hasRules
+		before := 0
+		for i, empty := range []bool{false, true, true, false} {
+			d := p.deploy(s, Request{Empty: empty})
+			p.settle()
+			p.expect(d.ID, Done, "")
+			n := len(p.assigned())
+			if isNew, isWanted := n > before, i == 0 || hasRules && i != 2; isNew != isWanted {
+				t.Errorf("rules %v, deployment %d: %d targets, after %d", hasRules, i, n, before)
+			}
+			before = n
+		}
+	}
+}
+
 // An approval is another person's, of the plan that there is; who plans the same later goes on, and who plans something else waits.
 func TestApproval(t *testing.T) {
 	p := newPlace(t, "web1", "web2", "web3", "web4")

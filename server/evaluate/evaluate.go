@@ -37,6 +37,8 @@ type Question struct {
 	Joined map[string][]string `json:"joined"`
 	// Hosts are those that it is evaluated for; none: only what it declares is wanted.
 	Hosts []Recipient `json:"hosts,omitempty"`
+	// AllowEmpty: rules that select nothing any more delete all that they have made.
+	AllowEmpty bool `json:"allow_empty,omitempty"`
 	// Program is the version of the program that evaluates.
 	Program string        `json:"program"`
 	Time    time.Duration `json:"time"`   // for all of it

@@ -224,6 +224,46 @@ file "/etc/a" { content = file("link") }
 	}
 }
 
+// The consent that rules may delete all that they have made is given to hosts that have rules, in what is signed.
+func TestEmptyRules(t *testing.T) {
+	host := key(t)
+	ask := func(more string, isAllowed bool) (evaluate.Result, bool) {
+		t.Helper()
+		dir := write(t, map[string]string{"site.hcl": "site { name = \"shop\" }\nhost \"web1\" { executor = \"agent\" }\nfile \"/etc/x\" { content = \"x\" }\n" + more})
+		a, err := evaluator(t).Ask(t.Context(), evaluate.Question{Dir: dir, AllowEmpty: isAllowed, Hosts: []evaluate.Recipient{{Name: "web1", Sealing: host.Recipient().String()}}})
+		if err != nil || a.Error != "" || a.Results[0].Error != "" {
+			t.Fatal(err, a)
+		}
+		b, err := (&bundle.Store{Dir: t.TempDir()}).Unseal(a.Results[0].Sealed, func([]trust.Content) func(trust.Content) (io.ReadCloser, error) { return nil }, host)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return a.Results[0], b.Run.AllowEmpty
+	}
+	const rule = `
+data "users" { value = { users = [] } }
+state "set" {
+  param "path" {}
+  print "set" { message = param.path.users }
+}
+rule "user" {
+  data   = data.users
+  select = "users[name]"
+  create = state.set
+  delete = state.set
+}
+`
+	without, isGiven := ask(rule, false)
+	with, isGivenToo := ask(rule, true)
+	if isGiven || !isGivenToo || without.Identity == with.Identity {
+		t.Errorf("given without: %v, given with: %v, the same: %v", isGiven, isGivenToo, without.Identity == with.Identity)
+	}
+	without, _ = ask("", false)
+	if with, isGiven := ask("", true); isGiven || with.Identity != without.Identity {
+		t.Error("what has no rules is another thing by it")
+	}
+}
+
 // What other hosts give is taken from what they have told, and makes an assignment another one; as long as it is not there, the host waits.
 func TestOutputsOfOthers(t *testing.T) {
 	host := key(t)

@@ -72,7 +72,7 @@ func (q *Question) answer(ctx context.Context, identities func() ([]secrets.Iden
 	defer root.Close()
 	// A server has no packages but those that came with the site.
 	loaded, list := lang.Load(states.WithTrees(ctx, root.FS(), nil), lang.Options{Registry: modules.Standard(), OpenPackage: (&packages.Opener{Site: root.FS()}).Open, CheckSigner: packages.CheckSigner(root.FS())})
-	e := &evaluation{Question: q, ctx: ctx, site: &orchestrate.Site{Site: loaded, Origin: q.Origin, Target: q.target(root.FS())}}
+	e := &evaluation{Question: q, ctx: ctx, site: &orchestrate.Site{Site: loaded, Origin: q.Origin, AllowEmpty: q.AllowEmpty, Target: q.target(root.FS())}}
 	if !list.HasErrors() {
 		var more diag.List
 		a.Hosts, a.Groups, more = loaded.Hosts(ctx, e.site.Target)

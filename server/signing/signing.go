@@ -173,7 +173,7 @@ func (m *member) openOutputs(by trust.PublicKey, site string) (map[string]json.R
 
 // evaluate evaluates the site for those that are chosen and have told facts.
 func (s *Signer) evaluate(ctx context.Context, site string, members []*member, dir, out string) (answer *evaluate.Answer, err error) {
-	q := evaluate.Question{Dir: dir, Out: out, Origin: "server:" + site, Program: s.Program, Facts: map[string]map[string]json.RawMessage{}, Outputs: map[string]map[string]json.RawMessage{},
+	q := evaluate.Question{Dir: dir, Out: out, Origin: "server:" + site, AllowEmpty: s.Empty, Program: s.Program, Facts: map[string]map[string]json.RawMessage{}, Outputs: map[string]map[string]json.RawMessage{},
 		Joined: map[string][]string{}} // who has joined a cluster the server knows, and it does not evaluate
 	for _, m := range members {
 		if m.facts != nil {

@@ -33,7 +33,7 @@ func (p *Pages) deploySite(v *view) (*act, error) {
 		Fields: []field{
 			{Name: "consent", Label: "Before it begins", Kind: "choice", Options: []option{{"", "nothing more is needed"}, {"start", "somebody looks at the plan, and has it start"}, {"approve", "another person approves the plan"}}},
 			{Name: "deadline", Label: "How many minutes a host may take", Kind: "text", Value: "60"},
-			{Name: "empty", Label: "That hosts are left with nothing, or are no longer declared, is meant", Kind: "check"},
+			{Name: "empty", Label: "That hosts are left with nothing, are no longer declared, or that rules delete all that they have made, is meant", Kind: "check"},
 			{Name: "message", Label: "Reason", Kind: "text", Hint: "Why, for the audit and for who reads it later."},
 		}}
 	a.Do = func(form url.Values) (string, error) {
