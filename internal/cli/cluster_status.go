@@ -82,8 +82,15 @@ func (s *client) clusterReport(ctx context.Context, siteName string, c lang.Clus
 	if err != nil {
 		return nil, err
 	}
-	peers := slices.DeleteFunc(peersOf(siteName, answers), func(p cluster.Peer) bool {
-		return !slices.Contains(c.Hosts, p.Name) && !p.Of.Is(siteName, c.Name)
+	peers := peersOf(siteName, answers)
+	if err := s.learnMemberships(siteName, peers); err != nil {
+		return nil, err
+	}
+	if peers, err = s.addRecorded(siteName, c.Name, peers); err != nil {
+		return nil, err
+	}
+	peers = slices.DeleteFunc(peers, func(p cluster.Peer) bool {
+		return !slices.Contains(c.Hosts, p.Name) && !p.Of.Is(siteName, c.Name) && !p.WasMember
 	})
 	return cluster.Tell(siteName, c, peers), nil
 }

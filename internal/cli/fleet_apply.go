@@ -161,6 +161,9 @@ func (v *fleetRun) execute(ctx context.Context, task fleet.Task, members []*flee
 	if err != nil {
 		return nil, err
 	}
+	if err := v.dropUndeclared(ctx); err != nil {
+		return nil, err
+	}
 	if err := v.survey(ctx); err != nil {
 		return nil, err
 	}
@@ -170,6 +173,9 @@ func (v *fleetRun) execute(ctx context.Context, task fleet.Task, members []*flee
 		return err
 	})
 	if err != nil {
+		return nil, err
+	}
+	if err := v.learnLeft(ctx, outcomes); err != nil {
 		return nil, err
 	}
 	v.hintDetached(outcomes)

@@ -44,7 +44,11 @@ func (v *fleetRun) latch(ctx context.Context, patience time.Duration) error {
 			if err != nil {
 				return err
 			}
-			l := cluster.Decide(v.site.Name(), c, peersOf(v.site.Name(), answers))
+			peers := peersOf(v.site.Name(), answers)
+			if err := v.learnMemberships(v.site.Name(), peers); err != nil {
+				return err
+			}
+			l := cluster.Decide(v.site.Name(), c, peers)
 			v.clusters = append(v.clusters, &clusterLatch{l, answers})
 			if len(l.Waiting) > 0 {
 				reasons += l.Reason() + "\n"
@@ -197,6 +201,9 @@ func (v *fleetRun) joinClusters(ctx context.Context, members []*fleet.Member) ([
 			return nil, err
 		}
 		v.site.Target.Clusters[l.Name] = l.Joined
+		if err := v.learnJoined(v.site.Name(), l.Latch); err != nil {
+			return nil, err
+		}
 		members = v.leaveAlone(members, l)
 	}
 	return members, nil

@@ -21,10 +21,12 @@ import (
 // Peer is a host of a cluster, as far as it is known.
 type Peer struct {
 	Name string
-	Away string              // why it gives no answer; empty: it has
-	Of   *journal.Membership // of which cluster it is a member; nil: of none
-	Run  Run                 // how the latest run of the site stands there
-	Why  string              // of a run that has failed
+	Away string // why it gives no answer; empty: it has
+	// WasMember: it gives no answer, and was a member of the cluster when it gave one last.
+	WasMember bool
+	Of        *journal.Membership // of which cluster it is a member; nil: of none
+	Run       Run                 // how the latest run of the site stands there
+	Why       string              // of a run that has failed
 	// Parts are what it has by the cluster alone, as runs have seen it.
 	Parts []states.PartReport
 }

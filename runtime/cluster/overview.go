@@ -97,7 +97,7 @@ func countFailed(parts []states.PartReport) (n int) {
 func Tell(siteName string, c site.Cluster, peers []Peer) *Overview {
 	l := Decide(siteName, c, peers)
 	r := &Overview{Cluster: c.Name, Site: siteName, Leader: c.Leader, Peers: []PeerReport{}}
-	members, active, failed, away, leaving := 0, 0, 0, 0, 0
+	members, active, failed, away, leaving, doubtful := 0, 0, 0, 0, 0, 0
 	for i := range peers {
 		p := l.tellPeer(siteName, &peers[i])
 		p.AddParts(c.Name, peers[i].Parts)
@@ -108,6 +108,11 @@ func Tell(siteName string, c site.Cluster, peers []Peer) *Overview {
 			continue
 		case IsMember:
 			members++
+		case Unknown:
+			if peers[i].WasMember && !l.wants(p.Host) {
+				doubtful++
+			}
+			continue
 		default:
 			continue
 		}
@@ -121,7 +126,7 @@ func Tell(siteName string, c site.Cluster, peers []Peer) *Overview {
 		}
 	}
 	switch {
-	case c.Absent && leaving > 0, !c.Absent && members == 0 && leaving > 0:
+	case c.Absent && leaving+doubtful > 0, !c.Absent && members == 0 && leaving+doubtful > 0:
 		r.State = Undeploying
 	case members == 0 && !c.Absent && len(l.Waiting) > 0:
 		r.State, r.Waiting = Waiting, l.Waiting
@@ -132,13 +137,16 @@ func Tell(siteName string, c site.Cluster, peers []Peer) *Overview {
 	case active > 0:
 		r.State = Deploying
 	default:
-		r.State, r.Healthy = Deployed, failed+away == 0 && members == len(c.Hosts)
+		r.State, r.Healthy = Deployed, failed+away+doubtful == 0 && members == len(c.Hosts)
 	}
 	if r.State == Deployed && len(l.Waiting) > 0 {
 		r.Waiting = l.Waiting
 	}
 	return r
 }
+
+// wants reports whether the cluster is to have a host.
+func (l *Latch) wants(host string) bool { return !l.Absent && slices.Contains(l.Hosts, host) }
 
 // For gives what somebody may know of it who may know of some hosts and of some sites alone: the others have no names.
 func (r *Overview) For(mayKnowHost, mayKnowSite func(name string) bool) *Overview {
@@ -173,7 +181,7 @@ func (r *Overview) For(mayKnowHost, mayKnowSite func(name string) bool) *Overvie
 
 func (l *Latch) tellPeer(siteName string, p *Peer) PeerReport {
 	out := PeerReport{Host: p.Name, Connected: p.Away == "", Configuration: p.Run, Missing: p.Away}
-	wanted := !l.Absent && slices.Contains(l.Hosts, p.Name)
+	wanted := l.wants(p.Name)
 	switch {
 	case p.Of != nil && !p.Of.Is(siteName, l.Name):
 		out.Membership, out.By, out.BySite, out.Missing = Blocked, p.Of.Name, p.Of.Site, l.Elsewhere[p.Name]
@@ -191,7 +199,9 @@ func (l *Latch) tellPeer(siteName string, p *Peer) PeerReport {
 	case p.Of != nil:
 		out.Membership, out.Missing = Claimed, "the other members"
 	case p.Away != "":
-		out.Membership = Unknown
+		if out.Membership = Unknown; p.WasMember && !wanted {
+			out.Missing = "it is away, and may be a member still: " + p.Away
+		}
 	default:
 		out.Membership = Available
 	}
