@@ -14,8 +14,11 @@ import (
 )
 
 // due gives the executions of the site that have left hooks due.
-func (v *fleetRun) due() ([]fleet.Record, error) {
-	executions, err := v.executions()
+func (v *fleetRun) due() ([]fleet.Record, error) { return v.dueOf(v.identity()) }
+
+// dueOf gives the executions of a site that have left hooks due.
+func (s *client) dueOf(identity string) ([]fleet.Record, error) {
+	executions, err := s.executions()
 	if err != nil {
 		return nil, err
 	}
@@ -23,7 +26,15 @@ func (v *fleetRun) due() ([]fleet.Record, error) {
 	if err != nil {
 		return nil, failure(err)
 	}
-	return slices.DeleteFunc(list, func(x fleet.Record) bool { return journal.Identity(x.Site, x.Origin) != v.identity() }), nil
+	return slices.DeleteFunc(list, func(x fleet.Record) bool { return journal.Identity(x.Site, x.Origin) != identity }), nil
+}
+
+// dueOn gives the executions that have left hooks of the site of some hosts due.
+func (s *client) dueOn(t *targets) ([]fleet.Record, error) {
+	if t.site == nil {
+		return nil, nil
+	}
+	return s.dueOf(journal.Identity(t.site.Name(), t.site.Origin))
 }
 
 // settleDue does first what earlier executions of the site have left due. It reports whether the rest may

@@ -67,12 +67,22 @@ func (cmd *statusCmd) Run(ctx runContext, s *client) error {
 			a.value = nil
 		}
 	}
-	x = s.learnEnds(x, list)
-	if s.globals.JSON {
-		if err := s.printDueJSON(x); err != nil {
+	return s.showStatuses(t, list, s.learnEnds(x, list), cmd.ID == "")
+}
+
+// showStatuses shows how machines stand; whole: all of it, and not only a run or an execution.
+func (s *client) showStatuses(t *targets, list []*statusAnswer, x *fleet.Record, whole bool) (err error) {
+	var due []fleet.Record
+	if x == nil && whole {
+		if due, err = s.dueOn(t); err != nil {
 			return err
 		}
-		if cmd.ID == "" {
+	}
+	if s.globals.JSON {
+		if err := s.printDueJSON(x, due); err != nil {
+			return err
+		}
+		if whole {
 			if err := s.showRecorded(t); err != nil {
 				return err
 			}
@@ -80,17 +90,24 @@ func (cmd *statusCmd) Run(ctx runContext, s *client) error {
 		return s.printStatusJSON(t, list, x)
 	}
 	if !t.hasNames {
-		return s.showStatus(list[0], cmd.ID == "")
+		return s.showStatus(list[0], whole)
 	}
 	if x != nil {
 		if err := s.printExecution(x); err != nil {
 			return err
 		}
 	}
-	if err := s.printStatuses(list, x, cmd.ID == ""); err != nil {
+	for i := range due {
+		for _, line := range s.dueLines(&due[i]) {
+			if err := s.tell("%s", line); err != nil {
+				return err
+			}
+		}
+	}
+	if err := s.printStatuses(list, x, whole); err != nil {
 		return err
 	}
-	if cmd.ID == "" {
+	if whole {
 		if err := s.showRecorded(t); err != nil {
 			return err
 		}
@@ -130,13 +147,16 @@ type dueHook struct {
 	Due       fleet.RecordHook `json:"due"`
 }
 
-func (s *client) printDueJSON(x *fleet.Record) error {
-	if x == nil {
-		return nil
+// printDueJSON prints what an execution has left due, or others of a site have.
+func (s *client) printDueJSON(x *fleet.Record, others []fleet.Record) error {
+	if x != nil {
+		others = append(others, *x)
 	}
-	for _, h := range x.DueHooks() {
-		if err := s.printLine(dueHook{x.ID, h}); err != nil {
-			return err
+	for i := range others {
+		for _, h := range others[i].DueHooks() {
+			if err := s.printLine(dueHook{others[i].ID, h}); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

@@ -35,11 +35,19 @@ func (s *client) printExecution(x *fleet.Record) error {
 		site = x.Origin
 	}
 	text := fmt.Sprintf("execution %s: %s  (%s)\nstarted %s, %s", x.ID, ui.Line(x.Command), ui.Line(site), when(x.Started), ended)
-	for _, h := range x.DueHooks() {
-		text += "\n" + ui.Line(fmt.Sprintf("due: %s, around %s: the next apply of the site does it first, and so does tenet apply --resume %s",
-			h.Name(), namesOf(h.Batch, s.globals.Verbose), x.ID))
+	for _, line := range s.dueLines(x) {
+		text += "\n" + line
 	}
 	return s.tell("%s", text)
+}
+
+// dueLines tell which hooks an execution has left due.
+func (s *client) dueLines(x *fleet.Record) (lines []string) {
+	for _, h := range x.DueHooks() {
+		lines = append(lines, ui.Line(fmt.Sprintf("due: %s, around %s: the next apply of the site does it first, and so does tenet apply --resume %s",
+			h.Name(), namesOf(h.Batch, s.globals.Verbose), x.ID)))
+	}
+	return lines
 }
 
 // printStatuses prints a line a host, or all about the only one; with --verbose of all.
