@@ -85,7 +85,7 @@ func (r *caseRun) newFleet() *fleetRun {
 		one := *r.c
 		one.block, one.machine, one.hosts = hostBlock(r.c.block, m), m.machineBlock, nil
 		f.hosts = append(f.hosts, &hostRun{name: m.name, caseRun: caseRun{
-			c: &one, o: r.o, machine: r.machines[m.name], outputs: r.outputs, records: &records{filepath.Join(r.records.dir, strconv.Itoa(i))}, peers: f.factsOfHost}})
+			c: &one, o: r.o, machine: r.machines[m.name], outputs: r.outputs, records: &records{filepath.Join(r.records.dir, strconv.Itoa(i))}, peers: f.factsOfHost, peerStory: f.lastStory}})
 	}
 	return f
 }
@@ -101,6 +101,18 @@ func (f *fleetRun) host(name string) *hostRun {
 		return nil
 	}
 	return f.hosts[i]
+}
+
+// lastStory gives what a machine was told last, and whether that was a plan or an apply; nil: nothing, or there is no machine.
+func (f *fleetRun) lastStory(name string) (s *story, what string) {
+	switch h := f.host(name); {
+	case h == nil:
+		return nil, ""
+	case h.applied != nil:
+		return h.applied, "apply"
+	default:
+		return h.planned, "plan"
+	}
 }
 
 // factsOfHost gives the facts of a machine; nil: the host has none.

@@ -55,14 +55,36 @@ func (r *caseRun) read(run *states.StateRun, now fleet.Reading) (*states.StateRu
 		if out == nil {
 			known, was := r.given(n.Host)[n.Name]
 			if !was {
-				return nil, &diag.HintError{Message: fmt.Sprintf("%s reads the output %s of %s, which has not given it", r.compilation.target.Host, n.Name, n.Host),
-					Hint: fmt.Sprintf("give %s a machine: machine %q { … }; or say what it has given: hosts = { %s = { outputs = { %s = … } } }", n.Host, n.Host, n.Host, n.Name)}
+				return nil, r.missing(n)
 			}
 			out = &states.HostOutput{Host: n.Host, Name: n.Name, Output: known}
 		}
 		reader.Given = append(reader.Given, *out)
 	}
 	return &reader, nil
+}
+
+// missing says why an output of another host is not there.
+func (r *caseRun) missing(n *states.Expr) error {
+	text := fmt.Sprintf("%s reads the output %s of %s, which has not given it", r.compilation.target.Host, n.Name, n.Host)
+	say := fmt.Sprintf("say what it has given: hosts = { %s = { outputs = { %s = … } } }", n.Host, n.Name)
+	if r.peers == nil || r.peers(n.Host) == nil {
+		return &diag.HintError{Message: text, Hint: fmt.Sprintf("give %s a machine: machine %q { … }; or %s", n.Host, n.Host, say)}
+	}
+	s, what := r.peerStory(n.Host)
+	if s == nil {
+		return &diag.HintError{Message: text + ": nothing was done there yet", Hint: "select what gives it, or " + say}
+	}
+	for _, address := range s.order {
+		if ev := s.ends[address]; failedOutcome(ev) {
+			text += fmt.Sprintf(": in its %s, %s is %s", what, address, ev.Outcome)
+			if ev.Error != nil {
+				text += ": " + ev.Error.Message
+			}
+			return &diag.HintError{Message: r.mask(text), Hint: fmt.Sprintf("give the machine of %s what that needs, or %s", n.Host, say)}
+		}
+	}
+	return &diag.HintError{Message: fmt.Sprintf("%s: its %s does not know it", text, what), Hint: "look at the part that it comes of, which was not carried out, or not for certain; or " + say}
 }
 
 // hand hands on what the machine gives at the end of a plan or an apply.

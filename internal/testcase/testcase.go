@@ -98,7 +98,9 @@ type caseRun struct {
 	hostName    string      // of the host that the site is evaluated for
 	facts       *facts.Facts
 	// peers gives the facts of the other machines of a case about hosts; nil: there is none of that host.
-	peers        func(host string) *facts.Facts
+	peers func(host string) *facts.Facts
+	// peerStory gives what another machine of such a case was told last, and whether that was a plan or an apply; nil: nothing.
+	peerStory    func(host string) (s *story, what string)
 	failures     []Failure
 	diagnostics  diag.List
 	notes        []string
