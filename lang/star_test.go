@@ -37,6 +37,18 @@ func TestHostsOfScripts(t *testing.T) {
 			t.Error(host, d, list)
 		}
 	}
+	// To go over hosts is such a look, too, and what is not there is told by its name.
+	site = load("host('a')\nfor h in hosts('*'):\n    file('/' + h.name, content = '')\nrollout(batch = 1)\n")
+	_, _, list = site.Hosts(t.Context(), lang.Target{})
+	if len(list) != 1 || !strings.HasPrefix(list[0].Error(), "site.star:4:1: rollout() comes after what depends on the host itself") ||
+		len(list[0].Related) != 1 || list[0].Related[0].Message != "the value of hosts() is not known yet, and cannot be used as something to go over here" {
+		t.Error(list)
+	}
+	site = load("host('a')\nx = command('x', argv = ['true'])\nfor line in x.stdout:\n    print('p', message = line)\n")
+	_, list = site.Evaluate(t.Context(), lang.Target{Host: "a"})
+	if len(list) != 1 || !strings.Contains(list[0].Error(), "is not known yet, and cannot be used as something to go over here") {
+		t.Error(list)
+	}
 	// What a script does wrong apart from hosts is said for a host, and once.
 	site = load("host('a')\nx = [][1]\n")
 	if _, _, list := site.Hosts(t.Context(), lang.Target{}); len(list) > 0 {

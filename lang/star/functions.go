@@ -174,6 +174,7 @@ func (r *run) apply(name, dir string, c *call, args []protoExpression, places []
 			}
 			return starlarkOf(v)
 		}
+		r.lacking = r.lacking || !v.ContainsMarked()
 		return r.opaqueCall(name, dir, args, places, v), nil
 	}
 	out := r.opaqueCall(name, dir, args, places, cty.DynamicVal)

@@ -27,6 +27,7 @@ var (
 	_ expressive           = (*opaque)(nil)
 	_ starlark.HasAttrs    = (*opaque)(nil)
 	_ starlark.Mapping     = (*opaque)(nil)
+	_ starlark.Iterable    = (*opaque)(nil)
 	_ starlark.HasBinary   = (*opaque)(nil)
 	_ starlark.HasUnary    = (*opaque)(nil)
 	_ starlark.Comparable  = (*opaque)(nil)
@@ -63,6 +64,12 @@ func (o *opaque) Freeze() {}
 func (o *opaque) Truth() starlark.Bool {
 	o.stop("truth", "write if_(condition, a, b), not_(x), and_(x, y) or or_(x, y), which may take it, or the option when")
 	return false
+}
+
+// Iterate ends the script.
+func (o *opaque) Iterate() starlark.Iterator {
+	o.stop("something to go over", "hand it on as an argument, or to functions of the language that take all of it, such as join() or keys()")
+	return starlark.Tuple(nil).Iterate()
 }
 
 // Hash refuses it as a key.
