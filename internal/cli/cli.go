@@ -189,7 +189,9 @@ func interruptible(s *client) (runContext, func()) {
 				os.Exit(exitInterrupted)
 			}
 			ended = true
-			fmt.Fprintln(s.Err, "interrupted: ending what runs; once more ends at once")
+			if !s.interrupts.onlyLooks.Load() {
+				fmt.Fprintln(s.Err, "interrupted: ending what runs; once more ends at once")
+			}
 			cancel(errInterrupted)
 		}
 	})

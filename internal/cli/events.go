@@ -13,7 +13,7 @@ import (
 )
 
 type eventsCmd struct {
-	Since  string `help:"Begin after the event with this number, as it stands before each." placeholder:"N"`
+	Since  string `help:"Begin after the event with this number, as it stands before each; SEQUENCE:N, with the sequence that --json has, begins anew where that was lost. With --server what stands before each, such as 1-4711." placeholder:"N"`
 	Server bool   `help:"Those that all hosts have told the server."`
 	Follow bool   `short:"f" help:"Go on with what comes, until interrupted."`
 }
@@ -34,6 +34,14 @@ func (cmd *eventsCmd) Run(ctx runContext, s *client) error {
 	if err != nil {
 		return err
 	}
+	if since.Sequence == "" && since.Number > 0 {
+		end, err := r.StreamEnd(ctx)
+		if err != nil {
+			return s.ran(err)
+		}
+		s.warnSince(since.Number, end)
+	}
+	defer s.endsQuietly()()
 	for e, err := range r.Stream(ctx, since, cmd.Follow) {
 		switch {
 		case ctx.Err() != nil:
@@ -61,6 +69,19 @@ func parseSince(text string) (since journal.Since, err error) {
 		return since, usage("it is a number from 0, as tenet events has them before each event", "--since %s is no number of an event", text)
 	}
 	return since, nil
+}
+
+// warnSince warns of a number that no event has yet: as long as that is so, whoever goes on after it gets nothing.
+func (c *console) warnSince(number int64, end journal.Since) {
+	if number <= end.Number {
+		return
+	}
+	last := "there are no events"
+	if end.Sequence != "" {
+		last = fmt.Sprintf("the last event is %s:%d", end.Sequence, end.Number)
+	}
+	fmt.Fprintln(c.Err, "tenet: "+ui.Line(fmt.Sprintf("--since %d is after all that there is, and nothing is shown up to it: %s", number, last)))
+	fmt.Fprintln(c.Err, "hint: where a sequence was lost, numbers begin anew; --since SEQUENCE:N, as --json has them, notices that")
 }
 
 func (c *console) showEntry(e *journal.Entry) error {

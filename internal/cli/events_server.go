@@ -24,6 +24,7 @@ func (cmd *eventsCmd) runServer(ctx runContext, s *client) error {
 	if err != nil {
 		return err
 	}
+	defer s.endsQuietly()()
 	for e, err := range server.Stream(ctx, since, cmd.Follow) {
 		switch {
 		case ctx.Err() != nil:

@@ -11,8 +11,15 @@ import (
 
 // interrupts is what signals do while hosts are at work.
 type interrupts struct {
-	handler atomic.Pointer[func(os.Signal)] // nil: they end what runs here
-	signals atomic.Int32                    // so many came
+	handler   atomic.Pointer[func(os.Signal)] // nil: they end what runs here
+	signals   atomic.Int32                    // so many came
+	onlyLooks atomic.Bool                     // nothing runs here that would have to end
+}
+
+// endsQuietly lets a signal end what only looks at things, without a word about what runs, until the result is called.
+func (s *client) endsQuietly() (stop func()) {
+	s.interrupts.onlyLooks.Store(true)
+	return func() { s.interrupts.onlyLooks.Store(false) }
 }
 
 // interruptible lets the first Ctrl-C end what the hosts do, and the second leave them to

@@ -76,6 +76,31 @@ func (f *Folder) Stream(ctx context.Context, since Since, follow bool) iter.Seq2
 	}
 }
 
+// StreamEnd gives the sequence of a folder, and the number of its last event; the zero value: there is none.
+func (f *Folder) StreamEnd(ctx context.Context) (end Since, err error) {
+	s, err := f.readSequence()
+	if s == nil || err != nil {
+		return end, err
+	}
+	end.Sequence = s.Name
+	n := len(s.Stretches)
+	if n == 0 {
+		return end, nil
+	}
+	newest := &s.Stretches[n-1]
+	if end.Number = newest.First - 1; newest.IsOver {
+		end.Number = newest.Last
+		return end, nil
+	}
+	for e, err := range f.Stream(ctx, end, false) {
+		if err != nil {
+			return end, err
+		}
+		end = Since{Number: e.Number, Sequence: e.Sequence}
+	}
+	return end, nil
+}
+
 // streamReader reads the sequence of a folder.
 type streamReader struct {
 	folder   *Folder

@@ -33,6 +33,15 @@ func (r *Runner) Events(ctx context.Context, id string, after int64, follow bool
 	}
 }
 
+// StreamEnd gives the sequence of this machine's events, and the number of the last one; the zero value: there is none.
+func (r *Runner) StreamEnd(ctx context.Context) (journal.Since, error) {
+	folder, err := r.existingFolder()
+	if folder == nil || err != nil {
+		return journal.Since{}, err
+	}
+	return folder.StreamEnd(ctx)
+}
+
 // Stream gives the events of all runs of this machine after a number, in order. With follow it waits for more until the context ends, also for the
 // first one.
 func (r *Runner) Stream(ctx context.Context, since journal.Since, follow bool) iter.Seq2[journal.Entry, error] {
