@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/packages"
@@ -87,12 +86,12 @@ func (r Repositories) Signer(ctx context.Context, source, commit, _ string, sign
 	if err = errors.Join(err, f.Close()); err != nil {
 		return "", err
 	}
-	by, err := from.Verify(ctx, v, f.Name())
+	by, err := from.Verify(ctx, v, git.AllowedSigners{File: f.Name(), Name: signers.Name})
 	if err == nil {
 		err = signers.allow(by.Fingerprint)
 	}
 	if err != nil {
-		return "", &diag.HintError{Message: fmt.Sprintf("%s is refused: %s", source, strings.ReplaceAll(err.Error(), f.Name(), signers.Name)), Hint: diag.HintOf(err)}
+		return "", &diag.HintError{Message: fmt.Sprintf("%s is refused: %v", source, err), Hint: diag.HintOf(err)}
 	}
 	return by.Principal + " " + by.Fingerprint, nil
 }

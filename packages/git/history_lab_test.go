@@ -116,15 +116,20 @@ func TestVerify(t *testing.T) {
 		{"signed", "/nonexistent", "it is not there"}, {"signed", t.TempDir(), "it is no file"},
 	} {
 		v := fetch(t, r, c.ref)
-		signer, err := r.Verify(t.Context(), v, c.signers)
+		signer, err := r.Verify(t.Context(), v, AllowedSigners{File: c.signers})
 		if c.want != "" {
 			wants(t, err, CodeSignature, c.want)
 		} else if err != nil || signer.Principal != "alice@example.org" || !strings.HasPrefix(signer.Fingerprint, "SHA256:") {
 			t.Errorf("%s: %+v %v", c.ref, signer, err)
 		}
 	}
+	// A copy is told by the name of what it is one of.
+	for ref, want := range map[string]string{"other": "which site/signers does not name", "signed": "site/signers does not name, or not for that time"} {
+		_, err := r.Verify(t.Context(), fetch(t, r, ref), AllowedSigners{File: expired, Name: "site/signers"})
+		wants(t, err, CodeSignature, want)
+	}
 	t.Setenv("PATH", t.TempDir())
-	_, err := r.Verify(t.Context(), Revision{Commit: signed}, signers)
+	_, err := r.Verify(t.Context(), Revision{Commit: signed}, AllowedSigners{File: signers})
 	wants(t, err, CodeProgram, "apt install openssh-client"[:0])
 }
 

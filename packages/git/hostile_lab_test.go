@@ -28,10 +28,10 @@ func TestTagOfAnotherCommit(t *testing.T) {
 	if err := r.Fetch(t.Context(), v); err == nil {
 		t.Error("it is fetched, as if the tag stood for it")
 	}
-	_, err := r.Verify(t.Context(), v, signers)
+	_, err := r.Verify(t.Context(), v, AllowedSigners{File: signers})
 	wants(t, err, CodeSignature, "stands for another commit")
 	good := fetch(t, r, "v1") // which is in the cache still
-	if _, err := r.Verify(t.Context(), good, signers); err != nil {
+	if _, err := r.Verify(t.Context(), good, AllowedSigners{File: signers}); err != nil {
 		t.Error(err)
 	}
 }

@@ -146,7 +146,7 @@ func (s *story) follow(what string) {
 	if err := s.r.Fetch(s.Context(), v, s.held); err != nil {
 		s.Fatal(what, err)
 	}
-	_, err = s.r.Verify(s.Context(), v, s.signers)
+	_, err = s.r.Verify(s.Context(), v, AllowedSigners{File: s.signers})
 	if (err == nil) != s.signed[v.Commit] {
 		s.Errorf("%s: signed %v, and %v", what, s.signed[v.Commit], err)
 	}

@@ -51,7 +51,7 @@ func TestSHA256(t *testing.T) {
 			t.Errorf("%s: %v %v", address, names, err)
 		}
 		for ref, want := range map[string]string{"main": "", "v1": "", "unsigned": "is not signed", "eve": "does not name", "changed": "is not right"} {
-			signer, err := r.Verify(t.Context(), fetch(t, r, ref), signers)
+			signer, err := r.Verify(t.Context(), fetch(t, r, ref), AllowedSigners{File: signers})
 			if want != "" {
 				wants(t, err, CodeSignature, want)
 			} else if err != nil || signer.Principal != "alice@example.org" {

@@ -1,6 +1,7 @@
 package git
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -22,9 +23,17 @@ type Signer struct {
 
 const maxSigners = 1 << 20
 
+// AllowedSigners is a file of allowed signers: see "ALLOWED SIGNERS" in ssh-keygen(1).
+type AllowedSigners struct {
+	File string // its path, absolute
+	Name string // by which people know it, where File is a copy; empty: File is
+}
+
+func (a AllowedSigners) name() string { return cmp.Or(a.Name, a.File) }
+
 // Verify tells who has signed a revision that was fetched: its tag, if that is annotated, else its commit. The signature has to be one of SSH
-// by a key that a file of allowed signers has: see "ALLOWED SIGNERS" in ssh-keygen(1).
-func (r *Repository) Verify(ctx context.Context, v Revision, signers string) (Signer, error) {
+// by a key that the file has.
+func (r *Repository) Verify(ctx context.Context, v Revision, signers AllowedSigners) (Signer, error) {
 	if err := r.checkSigners(signers); err != nil {
 		return Signer{}, err
 	}
@@ -50,7 +59,7 @@ func (r *Repository) Verify(ctx context.Context, v Revision, signers string) (Si
 	if err != nil {
 		return Signer{}, err
 	}
-	hint := "have one of those whom " + signers + " names sign it: git commit -S, or git tag -s"
+	hint := "have one of those whom " + signers.name() + " names sign it: git commit -S, or git tag -s"
 	switch {
 	case signature == "":
 		return Signer{}, r.refuse(CodeSignature, hint, "%s is not signed", what)
@@ -61,10 +70,10 @@ func (r *Repository) Verify(ctx context.Context, v Revision, signers string) (Si
 }
 
 // verify has git look at a signature. Who has made it stands in what is told about it.
-func (r *Repository) verify(ctx context.Context, verb, object, signers, what, hint string) (Signer, error) {
+func (r *Repository) verify(ctx context.Context, verb, object string, signers AllowedSigners, what, hint string) (Signer, error) {
 	// The setting comes last, and counts so.
 	var told string
-	out, err := r.run(ctx, command{args: []string{"-c", "gpg.ssh.allowedSignersFile=" + signers, verb, "--raw", object}, bare: true, told: &told})
+	out, err := r.run(ctx, command{args: []string{"-c", "gpg.ssh.allowedSignersFile=" + signers.File, verb, "--raw", object}, bare: true, told: &told})
 	if err != nil && exitCode(err) < 0 {
 		return Signer{}, err
 	}
@@ -75,17 +84,17 @@ func (r *Repository) verify(ctx context.Context, verb, object, signers, what, hi
 		}
 	}
 	if key := regexp.MustCompile(`Good "git" signature with \S+ key (SHA256:\S+)`).FindStringSubmatch(told); key != nil {
-		return Signer{}, r.refuse(CodeSignature, "where that is somebody to trust, add a line with the key", "%s is signed by %s, which %s does not name, or not for that time", what, key[1], signers)
+		return Signer{}, r.refuse(CodeSignature, "where that is somebody to trust, add a line with the key", "%s is signed by %s, which %s does not name, or not for that time", what, key[1], signers.name())
 	}
 	return Signer{}, r.refuse(CodeSignature, hint, "the signature of %s is not right: %s", what, lastReason(told))
 }
 
 // checkSigners looks at the file, and for the program, whose absence git tells in its own words.
-func (r *Repository) checkSigners(signers string) error {
+func (r *Repository) checkSigners(signers AllowedSigners) error {
 	if _, err := exec.LookPath("ssh-keygen"); err != nil {
 		return &diag.HintError{Code: CodeProgram, Message: fmt.Sprintf("signatures cannot be verified: %v", err), Hint: "install ssh-keygen: apt install openssh-client"}
 	}
-	info, err := os.Stat(signers)
+	info, err := os.Stat(signers.File)
 	switch {
 	case err == nil && !info.Mode().IsRegular():
 		err = errors.New("it is no file")
@@ -95,11 +104,11 @@ func (r *Repository) checkSigners(signers string) error {
 		err = errors.New("it names nobody")
 	case errors.Is(err, fs.ErrNotExist):
 		err = errors.New("it is not there")
-	case err == nil && !filepath.IsAbs(signers):
+	case err == nil && !filepath.IsAbs(signers.File):
 		err = errors.New("its path has to be absolute")
 	}
 	if err != nil {
-		return &diag.HintError{Code: CodeSignature, Message: fmt.Sprintf("allowed signers cannot be read: %s: %v", signers, err), Hint: "a line for each: NAME KEY-TYPE KEY, as in ssh-keygen(1)"}
+		return &diag.HintError{Code: CodeSignature, Message: fmt.Sprintf("allowed signers cannot be read: %s: %v", signers.name(), err), Hint: "a line for each: NAME KEY-TYPE KEY, as in ssh-keygen(1)"}
 	}
 	return nil
 }

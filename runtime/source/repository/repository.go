@@ -44,7 +44,7 @@ func (s *Source) Fetch(ctx context.Context, r source.Revision, former source.For
 		return out, judged(ctx, err)
 	}
 	if s.Signers != "" {
-		by, err := s.Repository.Verify(ctx, v, s.Signers)
+		by, err := s.Repository.Verify(ctx, v, git.AllowedSigners{File: s.Signers})
 		if err != nil {
 			return out, judged(ctx, err)
 		}
