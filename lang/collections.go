@@ -66,6 +66,8 @@ func (d *directories) openCollection(from string, w *syntax.WrittenCollection) *
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		err = &diag.HintError{Message: fmt.Sprintf("there is no collection at %q", w.Source), Hint: d.suggestSource(name, w.Source)}
+	case isLinkOut(err):
+		err = &diag.HintError{Message: fmt.Sprintf("the collection %q is, or lies behind, a link that leads out", w.Source), Hint: hintLinkOut}
 	case err != nil && diag.HintOf(err) == "":
 		err = &diag.HintError{Message: fmt.Sprintf("the collection %q cannot be read: %v", w.Source, err), Hint: `its source is a directory: "./DIR" or "../DIR"`}
 	}
@@ -202,6 +204,43 @@ func (d *directories) sourceOf(from, source string) (string, error) {
 		return "", &diag.HintError{Message: fmt.Sprintf("%q leads out of the collection", source), Hint: "what a collection needs is in it: it may lie anywhere else"}
 	}
 	return name, err
+}
+
+// suggestInCollection says what could be meant by a source NAME/DIR that there is not; empty: it is none of a collection, or there is nothing.
+func (d *directories) suggestInCollection(from, source string) string {
+	first, rest, _ := strings.Cut(source, "/")
+	d.mu.Lock()
+	c := d.named[from][first]
+	d.mu.Unlock()
+	if c == nil || c.err != nil {
+		return ""
+	}
+	files, err := d.openDirectory(c.dir)
+	if err != nil {
+		return ""
+	}
+	var names []string
+	for _, in := range slices.Compact([]string{path.Dir(rest), "."}) {
+		entries, _ := fs.ReadDir(files, in) // what cannot be read gives no hint
+		for _, e := range entries {
+			if dir := path.Join(in, e.Name()); e.IsDir() && hasSources(files, dir) {
+				names = append(names, first+"/"+dir)
+			}
+		}
+	}
+	if len(names) == 0 {
+		return "the collection has no component there: these are its directories with *.hcl or *.star files"
+	}
+	slices.Sort(names)
+	return cmp.Or(diag.DidYouMean(source, names), diag.Choices(names), "write NAME/DIR, with a directory of the collection, such as "+names[0])
+}
+
+// hasSources reports whether a directory has files that a component is made of.
+func hasSources(files fs.FS, dir string) bool {
+	entries, _ := fs.ReadDir(files, dir) // what cannot be read has none
+	return path.Base(dir) != "modules" && slices.ContainsFunc(entries, func(e fs.DirEntry) bool {
+		return !e.IsDir() && (strings.HasSuffix(e.Name(), ".hcl") || strings.HasSuffix(e.Name(), ".star"))
+	})
 }
 
 // libraries gives the folders in which load("NAME/…") finds files.

@@ -253,10 +253,12 @@ func (d *directories) component(from, source string) (*program.Directory, error)
 			return known, nil
 		}
 	}
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, &diag.HintError{Message: fmt.Sprintf("there is no component %q", source), Hint: d.suggestSource(name, source)}
-	}
-	if err != nil {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, &diag.HintError{Message: fmt.Sprintf("there is no component %q", source), Hint: cmp.Or(d.suggestInCollection(from, source), d.suggestSource(name, source))}
+	case isLinkOut(err):
+		return nil, &diag.HintError{Message: fmt.Sprintf("the component %q is, or lies behind, a link that leads out", source), Hint: hintLinkOut}
+	case err != nil:
 		return nil, &diag.HintError{Message: fmt.Sprintf("the component %q cannot be read: %v", source, err),
 			Hint: `a source is a directory: "./DIR", "../DIR" or "std/NAME"; or a package: "oci://…" or "git::…"`}
 	}
@@ -338,6 +340,14 @@ func (d *directories) openDirectory(name string) (fs.FS, error) {
 		return d.options.OpenOutside(swapLeading(name, parentName, ".."))
 	}
 	return fs.Sub(d.site, name)
+}
+
+// hintLinkOut is the cure for such a link.
+const hintLinkOut = "put the directory itself there: what a link names may be another thing, or nothing, where the site goes"
+
+// isLinkOut reports whether something cannot be read since a link leads out of where it has to be. The standard library has words for that alone.
+func isLinkOut(err error) bool {
+	return err != nil && strings.HasSuffix(err.Error(), "path escapes from parent")
 }
 
 // suggestSource says what could be meant by a source that there is not.
