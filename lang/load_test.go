@@ -28,6 +28,7 @@ func TestLoadRefuses(t *testing.T) {
 		"UTF-16":         {"a.hcl", "\xff\xfef\x00i\x00", "a.hcl:1:1: the file is not UTF-8 text: It looks like UTF-16"},
 		"syntax":         {"a.hcl", "file \"/a\" {\n  content =\n}\n", "a.hcl:2:12: Invalid expression"},
 		"quote":          {"a.hcl", "file '/a' {\n}\n", "a.hcl:1:6: text stands in double quotes"},
+		"nested line":    {"a.hcl", "role \"r\" { variable \"v\" { default = 1 } }\n", "a.hcl:1:12: a block in one line has one attribute, and no block such as variable in it"},
 		"one line":       {"a.hcl", "file \"/a\" { mode = \"1\", owner = \"x\" }\n", "a.hcl:1:23: a block in one line has one attribute"},
 		"label":          {"a.hcl", "file \"/a/${x}\" {\n}\n", "a.hcl:1:10: a label is literal text"},
 		"interpolation":  {"a.hcl", "file \"/a\" {\n  content = \"$${a} ${b}\"\n}\n", "$${ stands for a literal ${"},

@@ -201,6 +201,8 @@ func hintFor(d *hcl.Diagnostic) string {
 		return `where a key is computed, give the key attribute, such as path = "/srv/${var.name}"`
 	case strings.HasPrefix(s, "Trailing comma"):
 		return "remove the comma"
+	case s == "Argument definition required":
+		return "put what is in the block on lines of its own; an attribute is NAME = VALUE"
 	case s == "Invalid single-argument block definition":
 		return "put each attribute of a block on a line of its own"
 	case s == "Missing newline after argument" || s == "Missing attribute separator":

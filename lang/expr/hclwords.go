@@ -37,6 +37,7 @@ var wordings = sync.OnceValue(func() []wording {
 		{`Invalid template interpolation value`, `The expression result is null\..*`, "null cannot stand in a text", ""},
 		{`Invalid template interpolation value`, `Cannot include the given value in a string template: (?:a )?string (?:is )?required, but have (.+)\.`, "a value of type $1 cannot stand in a text", ""},
 		{`Invalid single-argument block definition`, `.*`, "a block in one line has one attribute", ""},
+		{`Argument definition required`, `A single-line block definition can contain only a single argument\. If you meant to define argument "(.*?)".*`, `a block in one line has one attribute, and no block such as $1 in it`, ""},
 		{`Invalid multi-line string`, `.*`, OpenText, ""},
 		{`Invalid string literal`, `Template sequences are not allowed in this string\..*`, "a label is literal text", `What is computed cannot stand in it; a "$" before a brace is written "$$$$".`},
 		{`Trailing comma in (\w+)`, `.*`, "there is a comma behind the last element", "JSON has commas between elements alone."},
