@@ -15,6 +15,9 @@ func blocksOfTasks() []Word {
 		{Name: "dynamic", Of: terraform, On: "part", Write: "write each block out; many parts of one kind are made with for_each"},
 		{Name: "lifecycle", Of: terraform, On: "part", Write: "leave it out: a part is changed in place, and removed only with ensure = \"absent\""},
 		{Name: "provisioner", Of: terraform, On: "part", Write: `leave it out; a program is run by a part of its own: command "NAME" { argv = ["PROGRAM", "ARGUMENT"] }`},
+		{Name: "remote-exec", Of: terraform, Write: `write command "NAME" { argv = ["PROGRAM", "ARGUMENT"] }, which runs on the host`},
+		{Name: "local-exec", Of: terraform, Write: `write command "NAME" { argv = ["PROGRAM", "ARGUMENT"] } in a role of a host with executor = "local"`},
+		{Name: "aws_security_group", Of: terraform, Write: `leave it out: networks and machines of a cloud are made elsewhere; a firewall of the host is file "/etc/nftables.conf" { … }, and reload "nftables" {} that it notifies`},
 		{Name: "connection", Of: terraform, On: "part", Write: "leave it out; how a host is reached stands in its block: host \"NAME\" { address = … }"},
 		{Name: "timeouts", Of: terraform, On: "part", Write: `write timeout = "5m"`},
 		{Name: "removed", Of: terraform, Write: `leave it out: tenet apply --prune removes what is no longer declared, tenet forget lets go of it; or keep the part, with ensure = "absent"`},
@@ -73,6 +76,7 @@ func blocksOfStates() []Word {
 		{Name: "include", Of: salt, Write: "all state files of a directory are one site; what is used several times is a component"},
 
 		{Name: "exec", Of: puppet, Write: `write command "NAME" { argv = ["PROGRAM", "ARGUMENT"] }`},
+		{Name: "augeas", Of: puppet, Write: `write setting "NAME" { path = "/etc/app.ini" key = "section.name" value = … }, or line "NAME" { … }, each attribute on a line of its own`},
 		{Name: "vcsrepo", Of: puppet, Write: `write git "PATH" { url = "URL" ref = "…" }, each attribute on a line of its own`},
 		{Name: "file_line", Of: puppet, Write: `write line "NAME" { path = "/etc/hosts" line = "…" }, each attribute on a line of its own`},
 		{Name: "class", Of: puppet, Write: `write state "NAME" { … }, with param "NAME" { … } for its parameters; in a directory of its own it is a component`},

@@ -34,6 +34,7 @@ func Commands() []Word {
 		{Name: "ansible-vault", Of: ansible, Write: "tenet secret"},
 		{Name: "ansible-lint", Of: ansible, Write: "tenet validate, and tenet fmt --check"},
 		{Name: "ansible-pull", Of: ansible, Write: "tenet watch"},
+		{Name: "lookup('file', PATH), a lookup", Of: ansible, Write: "read(PATH) for the text of a file of the site, secret.NAME for what is secret, hosts(\"PATTERN\") for other hosts; variables are given by --var and TENET_VAR_NAME"},
 		{Name: "molecule test", Of: ansible, Write: "tenet test"},
 
 		{Name: "salt state.apply, state.highstate", Of: salt, Write: "tenet apply"},
