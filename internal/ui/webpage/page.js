@@ -60,19 +60,20 @@
   }
 
   // filterHosts shows the wanted hosts, and of their rows those that are shown by state; a host
-  // none of whose rows is shown is hidden, too.
+  // none of whose rows is shown is hidden, too. One that has the rows of another host lists none,
+  // and is shown for those of that host, be that one wanted or not.
   function filterHosts(wanted, some) {
-    hosts.forEach(function (h, i) {
-      var is = wanted === null ? true : wanted.indexOf(i) !== -1;
+    var left = hosts.map(function (h, i) {
       if (links[i] === undefined) { links[i] = all("li", h); }
-      var left = links[i].filter(function (li) {
+      return links[i].filter(function (li) {
         var row = by(li.querySelector("a").getAttribute("href").slice(1));
         li.hidden = row ? row.hidden : false;
         return !li.hidden;
-      });
-      var same = h.querySelector("p > a");
-      if (same) { is = is ? !some || !by(same.getAttribute("href").slice(1)).hidden : false; }
-      else if (some) { is = is ? left.length !== 0 : false; }
+      }).length;
+    });
+    hosts.forEach(function (h, i) {
+      var same = h.querySelector("p > a"), is = wanted === null ? true : wanted.indexOf(i) !== -1;
+      if (is) { is = some ? left[same ? hosts.indexOf(by(same.getAttribute("href").slice(1))) : i] !== 0 : true; }
       h.hidden = !is;
     });
   }
