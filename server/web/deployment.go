@@ -111,8 +111,11 @@ func (p *Pages) deployment(v *view) (*page, error) {
 		}
 		m.View = rows.Of(d.Plan.Hosts, list)
 	}
-	title := fmt.Sprintf("Deployment %d", d.ID)
-	return &page{Template: "deployment", Title: title, Section: "deployments", Data: m, Live: []string{"deployment.changed"}, LiveSite: d.Site}, nil
+	shown := &page{Template: "deployment", Title: fmt.Sprintf("Deployment %d", d.ID), Section: "deployments", Data: m, Live: []string{"deployment.changed"}, LiveSite: d.Site}
+	if m.Tab == "plan" && d.Phase == "planned" {
+		shown.Plan = d.Plan.Digest
+	}
+	return shown, nil
 }
 
 // addMembers adds the hosts to a page, or how many there are where they are too many to be loaded.

@@ -3,6 +3,7 @@ package web
 import (
 	"net/http"
 	"net/url"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -195,5 +196,21 @@ func TestHostActsByState(t *testing.T) {
 	f.answers["/v1/hosts/web7"] = enroll.Host{ID: hostID, Name: "web7", State: "pending"}
 	if body := has(t, p, "/hosts/web7?tab=keys", "/approve", "/revoke"); strings.Contains(body, "/rename") || strings.Contains(body, "/labels") {
 		t.Error("a pending host is to be renamed or labelled")
+	}
+}
+
+// TestRowNames checks that each row of a run has a name of its own, also what has failed, which is there twice: a page that is
+// renewed takes what has the same name for the same.
+func TestRowNames(t *testing.T) {
+	p, _ := newHost(t, access.AllGrants())
+	seen := map[string]bool{}
+	for _, found := range regexp.MustCompile(` id="([^"]+)"`).FindAllStringSubmatch(has(t, p, "/hosts/web7/runs/0008", "What has failed"), -1) {
+		if seen[found[1]] {
+			t.Errorf("%q is there twice", found[1])
+		}
+		seen[found[1]] = true
+	}
+	if !seen["L3"] || !seen["failed-L3"] {
+		t.Errorf("rows are named %v", seen)
 	}
 }

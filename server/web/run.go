@@ -3,7 +3,6 @@ package web
 import (
 	"encoding/json"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -27,8 +26,9 @@ type runPage struct {
 	NowAt  int64    // the line behind which it was looked for what goes on; 0: in all
 
 	Lines  []logLine
-	Next   string // where the list goes on, and the anchor of what comes there
+	Next   string // where the list goes on, the anchor of what comes there, and the line after which it does
 	At     string
+	AtLine int64
 	Before string // what comes before, of the log
 }
 
@@ -182,7 +182,7 @@ func (v *view) addParts(r *runPage) error {
 		}
 		for i := range failed.Items {
 			if row, ok := r.rowOf(failed.Items[i].Number, failed.Items[i].Event); ok {
-				row.IsOpen, row.Path = true, ""
+				row.ID, row.IsOpen, row.Path = "failed-"+row.ID, true, "" // it is below, too
 				r.Failed = append(r.Failed, row)
 			}
 		}
@@ -207,7 +207,7 @@ func (v *view) addParts(r *runPage) error {
 func (r *runPage) goOn(v *view, next int64) {
 	query := v.r.URL.Query()
 	query.Set("after", digits(next))
-	r.Next, r.At = r.Path()+"?"+query.Encode(), chunkOf(next)
+	r.Next, r.At, r.AtLine = r.Path()+"?"+query.Encode(), chunkOf(next), next
 }
 
 // add adds a row to the group of its invocation.
@@ -228,9 +228,6 @@ func (r *runPage) add(number int64, text json.RawMessage) {
 	if last < 0 || r.Groups[last].Title != rows.Clean(title) || r.Groups[last].Wave != wave {
 		r.Groups = append(r.Groups, runGroup{Title: rows.Clean(title), Wave: wave})
 		last++
-	}
-	if slices.ContainsFunc(r.Failed, func(f runRow) bool { return f.Line == number }) {
-		row.ID = "part-" + row.ID // it has its own above
 	}
 	r.Groups[last].Rows = append(r.Groups[last].Rows, row)
 }

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -23,10 +24,13 @@ import (
 	"github.com/tenetcm/tenet/states"
 )
 
+// longLine is the line of a run whose output is loaded when it is unfolded.
+const longLine = 7
+
 // bigRun is a run with so many lines, of which the API gives a piece at a time.
 type bigRun struct {
 	*fakeAPI
-	lines int64
+	lines atomic.Int64
 }
 
 func (b *bigRun) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -37,16 +41,20 @@ func (b *bigRun) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	after, _ := strconv.ParseInt(q.Get("after"), 10, 64)
 	limit, _ := strconv.Atoi(q.Get("limit"))
-	out := api.RunLines{Total: b.lines}
-	for n := after + 1; n <= b.lines && len(out.Items) < limit; n++ {
+	lines := b.lines.Load()
+	out := api.RunLines{Total: lines}
+	for n := after + 1; n <= lines && len(out.Items) < limit; n++ {
 		ev := states.Event{Seq: n, Type: states.EventPart, Time: noon(), Address: fmt.Sprintf("state.s%d.file.f%d", n/20, n), Invocation: fmt.Sprintf("state.s%d", n/20), Outcome: states.Changed, Action: states.Update,
 			Changes: []states.Change{{Attribute: "content", From: "a", To: "b", Diff: "@@ -1,2 +1,2 @@\n-old\n+new\n same\n"}}}
 		if slices.Contains(q["outcome"], "failed") {
 			break
 		}
+		if n == longLine {
+			ev.Output = strings.Repeat("much\n", 2000)
+		}
 		text, _ := json.Marshal(ev) // it has been one before
 		out.Items = append(out.Items, sessions.Line{Number: n, Event: text})
-		if out.Next = n; n == b.lines {
+		if out.Next = n; n == lines {
 			out.Next = 0
 		}
 	}
@@ -60,9 +68,15 @@ func browse(t *testing.T, f http.Handler) (context.Context, string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return browsePages(t, p)
+}
+
+// browsePages opens a tab in which somebody has logged in to pages.
+func browsePages(t *testing.T, pages http.Handler) (context.Context, string) {
+	t.Helper()
 	s := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		r.AddCookie(&http.Cookie{Name: api.SessionCookie, Value: "secret"})
-		p.ServeHTTP(w, r)
+		pages.ServeHTTP(w, r)
 	}))
 	t.Cleanup(s.Close)
 	b, err := webtest.Start(context.Background())
@@ -114,7 +128,9 @@ func bigAnswers(t *testing.T, lines int64) *bigRun {
 	run.Ended, run.Failed, run.Lines, run.Run.Outcome = &ended, false, lines, sessions.OutcomeChanged
 	answers["/v1/hosts/web7/runs/0008"] = run
 	_, f := newTest(t, access.AllGrants(), answers)
-	return &bigRun{f, lines}
+	b := &bigRun{fakeAPI: f}
+	b.lines.Store(lines)
+	return b
 }
 
 // TestBigRun draws a run of 10,000 parts within a second, has more of it when one scrolls, and unfolds a row.

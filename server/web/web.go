@@ -159,6 +159,8 @@ type page struct {
 	// Live are the types of events after which the page is renewed; LiveHost, an id, and LiveSite restrict them to those about one.
 	Live               []string
 	LiveHost, LiveSite string
+	// Plan is the digest of the plan to which the person may consent here.
+	Plan string
 }
 
 // show registers a page.

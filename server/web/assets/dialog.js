@@ -1,5 +1,6 @@
 // Acts have pages of their own; here they open as a dialog above the page that they are about, and what comes of them is told there.
 const dialog = () => document.getElementById("dialog");
+const patience = 60000, again = 10000;
 const parse = text => new DOMParser().parseFromString(text, "text/html").getElementById("main");
 
 // leave goes to another page, also where that is the one that is shown.
@@ -35,8 +36,20 @@ function closer() {
   return row;
 }
 
+// open says on the link that it is being opened: a host may have to be asked first.
 async function open(link) {
-  const answer = await fetch(link.href, { headers: { "HX-Request": "true" }, cache: "no-store" });
+  if (link.ariaBusy) return;
+  link.ariaBusy = "true";
+  try {
+    await load(link);
+  } catch { // its page says what is wrong
+    location.assign(link.href);
+  }
+  link.ariaBusy = null;
+}
+
+async function load(link) {
+  const answer = await fetch(link.href, { headers: { "HX-Request": "true" }, cache: "no-store", signal: AbortSignal.timeout(patience) });
   if (answer.headers.has("HX-Redirect")) { leave(answer.headers.get("HX-Redirect")); return; }
   const page = parse(await answer.text());
   if (!page) { location.assign(link.href); return; }
@@ -65,7 +78,7 @@ function problemOf(title, text) {
 }
 
 async function send(form, submitter) {
-  const answer = await fetch(form.action, { method: "POST", headers: { "HX-Request": "true" }, body: new URLSearchParams(new FormData(form, submitter)), cache: "no-store" });
+  const answer = await fetch(form.action, { method: "POST", headers: { "HX-Request": "true" }, body: new URLSearchParams(new FormData(form, submitter)), cache: "no-store", signal: AbortSignal.timeout(patience) });
   if (answer.headers.has("HX-Redirect")) { leave(answer.headers.get("HX-Redirect")); return; }
   const page = parse(await answer.text());
   if (answer.ok && page) { show(page, form.action); return; }
@@ -73,15 +86,16 @@ async function send(form, submitter) {
   delete form.dataset.sent;
 }
 
-// What is sent is sent once, however often its button is pressed.
+// What is sent is sent once, however often its button is pressed. Who has stopped it can send it again after a while: a browser does not tell.
 function sendOnce(event) {
   const form = event.target;
   if (form.method !== "post") return;
   if (form.dataset.sent) { event.preventDefault(); return; }
   form.dataset.sent = "true";
-  if (!form.closest("#dialog")) return;
+  if (!form.closest("#dialog")) { setTimeout(() => { delete form.dataset.sent; }, again); return; }
   event.preventDefault();
-  send(form, event.submitter).catch(() => {
+  form.ariaBusy = "true";
+  send(form, event.submitter).finally(() => { form.ariaBusy = null; }).catch(() => {
     complain(problemOf("The connection was lost.", "It is not known whether it was done: look at the page before you press the button again."));
     delete form.dataset.sent;
   });
@@ -97,6 +111,6 @@ export function startDialogs() {
     const link = event.target.closest("a[data-dialog]");
     if (!link || !box || event.ctrlKey || event.metaKey || event.shiftKey || event.button) return;
     event.preventDefault();
-    open(link).catch(() => location.assign(link.href)); // the page of the act says what is wrong
+    open(link);
   });
 }

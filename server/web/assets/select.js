@@ -1,7 +1,16 @@
 // Rows that are selected: their names become part of the links of what can be done with them.
 const boxes = () => [...document.querySelectorAll("main [data-select]")];
 
+// renewAll has the box above all others say how these stand.
+function renewAll() {
+  const all = document.querySelector("main [data-select-all]"), list = boxes(), number = list.filter(box => box.checked).length;
+  if (!all) return;
+  all.checked = number > 0 && number === list.length;
+  all.indeterminate = number > 0 && number < list.length;
+}
+
 function renew() {
+  renewAll();
   const bar = document.getElementById("selected");
   if (!bar) return;
   const names = boxes().filter(box => box.checked).map(box => box.value);
