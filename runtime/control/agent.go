@@ -224,9 +224,11 @@ func (a *Agent) answered(now time.Duration, m *Answer) (out Output) {
 	}
 	for _, s := range m.Assignments {
 		if taken := a.take(s, &out); taken != nil {
-			out.Keep, out.Adopt = append(out.Keep, taken), append(out.Adopt, taken)
+			// Of one site there is one, unless somebody has put another one in.
+			out.Keep = append(slices.DeleteFunc(out.Keep, func(former *Assigned) bool { return former.Site == taken.Site }), taken)
 		}
 	}
+	out.Adopt = slices.Clone(out.Keep)
 	out.Offered, out.Withdrawn = a.offered(m.Offer), m.Offer == nil
 	if shown := a.show(m.Unknown); len(shown) > 0 {
 		out.Send = append(out.Send, &Shown{Session: a.session, Assignments: shown})
@@ -283,7 +285,11 @@ func (a *Agent) take(s *trust.Signed, out *Output) *Assigned {
 	})
 	if err != nil {
 		out.Refused = append(out.Refused, err)
-		if o := objectionTo(s, err); o.IsNew(a.judged) && len(a.judged) < maxObjections {
+		o := objectionTo(s, err)
+		if held := a.Held[o.Site]; held != nil && o.Position.Compare(held.Position) <= 0 {
+			return nil // nobody waits for it
+		}
+		if o.IsNew(a.judged) && len(a.judged) < maxObjections {
 			a.judged = append(a.judged, o)
 		}
 		return nil

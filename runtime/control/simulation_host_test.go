@@ -81,6 +81,9 @@ func (w *world) adopt(m *machine, a *Assigned) {
 	if a.Position.Compare(m.adopted[a.Site]) < 0 {
 		w.Fatalf("%s adopts %s after %s", m.id.Short(), a.Position, m.adopted[a.Site])
 	}
+	if a.Host != m.id {
+		w.Fatalf("%s adopts what is for another host", m.id.Short())
+	}
 	if !w.assigned[trust.DigestOf(a.Signed.Content)] {
 		w.Fatalf("%s adopts what nobody assigned", m.id.Short())
 	}

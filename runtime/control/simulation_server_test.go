@@ -183,7 +183,7 @@ func (w *world) assign(s *server, h *host, site string) {
 	}
 	target := Target{Position: a.Position, Signed: signed}
 	if w.write(s, func() {
-		w.assigned[trust.DigestOf(signed.Content)] = true
+		w.assigned[trust.DigestOf(signed.Content)], w.former = true, append(w.former, signed)
 		w.db.rows[h.id].Targets[site] = target
 	}) {
 		known.Targets[site] = target

@@ -30,8 +30,9 @@ type world struct {
 	reached map[string]uint64
 	// assigned is every assignment that was ever signed and committed, by its content.
 	assigned map[trust.Digest]bool
-	values   int  // of renewals, that were given
-	calmly   bool // nothing breaks any more
+	former   []*trust.Signed // the same, in their order
+	values   int             // of renewals, that were given
+	calmly   bool            // nothing breaks any more
 }
 
 // letter is a message on its way between a machine and whichever servers listen.
@@ -121,9 +122,7 @@ func (w *world) deliver() {
 // receive has a letter arrive: at all servers that listen, of which one alone may write.
 func (w *world) receive(l letter) {
 	if !l.toServer {
-		if l.machine.agent != nil {
-			w.carry(l.machine, l.machine.agent.Receive(l.machine.time(w), l.Message))
-		}
+		w.carry(l.machine, l.machine.agent.Receive(l.machine.time(w), w.falsify(l.Message)))
 		return
 	}
 	for _, s := range slices.Clone(w.servers) {
@@ -131,6 +130,17 @@ func (w *world) receive(l letter) {
 			w.serve(s, l)
 		}
 	}
+}
+
+// falsify is what an evil broker does: it puts into an answer what was signed before, for whomever.
+func (w *world) falsify(m Message) Message {
+	answer, ok := m.(*Answer)
+	if !ok || len(w.former) == 0 || !w.chance(10) {
+		return m
+	}
+	forged := *answer
+	forged.Assignments = append(slices.Clone(answer.Assignments), sample(w, w.former))
+	return &forged
 }
 
 // act has one thing happen to a host.
