@@ -69,3 +69,18 @@ func TestPercentile(t *testing.T) {
 		t.Errorf("of one it is %v", p)
 	}
 }
+
+// What nobody has seen is not met: hosts have to flap for longer than one waits for its next evaluation, and some have to be evaluated.
+func TestFlapping(t *testing.T) {
+	for want, list := range map[string][]figures{
+		"not seen": {{Readers: 10, FlappingFor: 182, Evaluations: 3}, {Readers: 10, FlappingFor: 360}},
+		": met":    {{Readers: 10, FlappingFor: 360, Evaluations: 12}},
+		"not met":  {{Readers: 10, FlappingFor: 360, Evaluations: 100}},
+	} {
+		for _, f := range list {
+			if got := flapping(&f); !strings.Contains(got, want) {
+				t.Errorf("%+v: %s, want %s", f, got, want)
+			}
+		}
+	}
+}
