@@ -16,8 +16,8 @@ const (
 	forgetPending = 14 * 24 * time.Hour // after they have asked, where nobody has answered
 )
 
-// forgetting removes what the parts of the server keep of a host that is forgotten.
-func (s *Server) forgetting() enroll.Forgetting {
+// forgetSteps remove what the parts of the server keep of a host that is forgotten.
+func (s *Server) forgetSteps() enroll.Forgetting {
 	return enroll.Forgetting{
 		Before: func(ctx context.Context, id trust.ID) error { return s.Sessions.RemoveHistory(ctx, id) },
 		Within: func(tx store.Tx, id trust.ID) error {

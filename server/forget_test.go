@@ -20,8 +20,8 @@ import (
 	"github.com/tenetcm/tenet/server/store"
 )
 
-// enrolled takes a host in, and gives its id.
-func enrolled(t *testing.T, s *Server, name string) trust.ID {
+// enrolledHost takes a host in, and gives its id.
+func enrolledHost(t *testing.T, s *Server, name string) trust.ID {
 	t.Helper()
 	key, err := trust.GenerateKey()
 	must(t, err)
@@ -76,7 +76,7 @@ func hostTables(t *testing.T, dir string) map[string]string {
 func TestForgetLeavesNothing(t *testing.T) {
 	c := config(t.TempDir())
 	s := start(t, c)
-	gone, stays := enrolled(t, s, "gone"), enrolled(t, s, "stays")
+	gone, stays := enrolledHost(t, s, "gone"), enrolledHost(t, s, "stays")
 	tables := hostTables(t, c.Dir)
 	if len(tables) < 20 {
 		t.Fatalf("there are %d tables with hosts", len(tables))
@@ -144,7 +144,7 @@ func TestForgetAfterATime(t *testing.T) {
 		c := config(t.TempDir())
 		c.ForgetHosts = test.after
 		s := start(t, c)
-		id := enrolled(t, s, "gone")
+		id := enrolledHost(t, s, "gone")
 		_, err := s.Hosts.Revoke(t.Context(), enroll.By{Actor: "jane"}, id)
 		must(t, err)
 		time.Sleep(time.Millisecond)

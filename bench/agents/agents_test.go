@@ -78,7 +78,7 @@ func TestFlapping(t *testing.T) {
 		"not met":  {{Readers: 10, FlappingFor: 360, Evaluations: 100}},
 	} {
 		for _, f := range list {
-			if got := flapping(&f); !strings.Contains(got, want) {
+			if got := flappingText(&f); !strings.Contains(got, want) {
 				t.Errorf("%+v: %s, want %s", f, got, want)
 			}
 		}

@@ -28,7 +28,7 @@ func table(f *figures) string {
 	if f.Readers > 0 {
 		row(fmt.Sprintf("%d hosts read each other, 1 %% flap for %.0f s", f.Readers, f.FlappingFor),
 			fmt.Sprintf("%d evaluations of a host, %.0f %% of a processor, from %.0f MB to at most %.0f MB", f.Evaluations, 100*f.FlappingCPU, f.FlappingStart, f.FlappingPeak),
-			flapping(f))
+			flappingText(f))
 	}
 	if f.Lists > 0 {
 		row("lists of the API", fmt.Sprintf("p50 %.1f ms, p99 %.1f ms", 1000*f.ListP50, 1000*f.ListP99), limit(f.ListP99, 0.2, "p99 < 200 ms"))
@@ -36,9 +36,9 @@ func table(f *figures) string {
 	return b.String()
 }
 
-// flapping says whether hosts that read each other are evaluated no more often than they may be. That is seen only where some were, for longer than a host waits
+// flappingText says whether hosts that read each other are evaluated no more often than they may be. That is seen only where some were, for longer than a host waits
 // for the next evaluation.
-func flapping(f *figures) string {
+func flappingText(f *figures) string {
 	const wanted = "one evaluation a host in 5 min"
 	if f.Evaluations == 0 || f.FlappingFor <= deploy.Between.Seconds() {
 		return wanted + ": not seen"

@@ -55,7 +55,7 @@ func (r *caseRun) read(run *states.StateRun, now fleet.Reading) (*states.StateRu
 		if out == nil {
 			known, was := r.given(n.Host)[n.Name]
 			if !was {
-				return nil, r.missing(n)
+				return nil, r.missingOutput(n)
 			}
 			out = &states.HostOutput{Host: n.Host, Name: n.Name, Output: known}
 		}
@@ -64,8 +64,8 @@ func (r *caseRun) read(run *states.StateRun, now fleet.Reading) (*states.StateRu
 	return &reader, nil
 }
 
-// missing says why an output of another host is not there.
-func (r *caseRun) missing(n *states.Expr) error {
+// missingOutput says why an output of another host is not there.
+func (r *caseRun) missingOutput(n *states.Expr) error {
 	text := fmt.Sprintf("%s reads the output %s of %s, which has not given it", r.compilation.target.Host, n.Name, n.Host)
 	say := fmt.Sprintf("say what it has given: hosts = { %s = { outputs = { %s = … } } }", n.Host, n.Name)
 	if r.peers == nil || r.peers(n.Host) == nil {

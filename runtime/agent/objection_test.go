@@ -9,8 +9,8 @@ import (
 	"github.com/tenetcm/tenet/runtime/control"
 )
 
-// objected waits, and gives what the agent objects.
-func (w *world) objected(d time.Duration) []control.Objection {
+// awaitObjections waits, and gives what the agent objects.
+func (w *world) awaitObjections(d time.Duration) []control.Objection {
 	w.wait(d)
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -25,23 +25,23 @@ func TestFullDiskIsTold(t *testing.T) {
 		w.wait(time.Minute)
 		w.disk.setFull(true)
 		at := w.assign("shop", "1")
-		list := w.objected(2 * time.Minute)
+		list := w.awaitObjections(2 * time.Minute)
 		if len(list) != 1 || list[0].Site != "shop" || list[0].Position != at || list[0].Code != control.ObjectionStorage || !strings.Contains(list[0].Why, errFull.Error()) {
 			t.Fatalf("it objects %+v", list)
 		}
 		w.disk.setFull(false)
-		if list := w.objected(5 * time.Minute); len(list) != 0 {
+		if list := w.awaitObjections(5 * time.Minute); len(list) != 0 {
 			t.Errorf("it objects %+v", list)
 		}
 		w.expectConverged("shop", "1", at)
 		w.disk.setFull(true)
 		w.machine.drift("shop")
 		w.wait(34 * time.Minute)
-		if list := w.objected(0); len(list) != 1 || list[0].Site != "" || list[0].Code != control.ObjectionStorage {
+		if list := w.awaitObjections(0); len(list) != 1 || list[0].Site != "" || list[0].Code != control.ObjectionStorage {
 			t.Errorf("nothing can be told, and it objects %+v", list)
 		}
 		w.disk.setFull(false)
-		if list := w.objected(time.Minute); len(list) != 0 {
+		if list := w.awaitObjections(time.Minute); len(list) != 0 {
 			t.Errorf("it objects %+v", list)
 		}
 		w.expectConverged("shop", "1", at)
@@ -64,14 +64,14 @@ func TestWrongClockIsTold(t *testing.T) {
 		}
 		w.mustStart()
 		at := w.assign("shop", "1")
-		list := w.objected(2 * time.Minute)
+		list := w.awaitObjections(2 * time.Minute)
 		if len(list) != 1 || list[0].Site != "shop" || list[0].Position != at || list[0].Code != control.ObjectionClock {
 			t.Fatalf("it objects %+v", list)
 		}
 		w.mu.Lock()
 		wrong = false
 		w.mu.Unlock()
-		if list := w.objected(5 * time.Minute); len(list) != 0 {
+		if list := w.awaitObjections(5 * time.Minute); len(list) != 0 {
 			t.Errorf("it objects %+v", list)
 		}
 		w.expectConverged("shop", "1", at)

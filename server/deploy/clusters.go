@@ -137,7 +137,7 @@ func (s *Service) clusters(k *keptSite, d *Deployment, enrolled []Enrolled, told
 			w.byName[e.Name] = e
 		}
 	}
-	if k.ruling() == d.ID {
+	if k.rulingDeployment() == d.ID {
 		w.rows = copyRows(w.rows)
 		if err := w.settle(); err != nil {
 			return nil, err

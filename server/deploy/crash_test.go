@@ -122,7 +122,7 @@ func (p *place) checkKept(r *rapid.T) {
 			var out []any
 			for _, id := range slices.Sorted(maps.Keys(k.deployments)) {
 				d := k.deployments[id]
-				out = append(out, id, d.Deployment, d.Hosts, k.prepared[preparedOf{d.prepared(), d.evaluated()}])
+				out = append(out, id, d.Deployment, d.Hosts, k.prepared[preparedOf{d.prepared(), d.evaluationDigest()}])
 			}
 			return p.text(append(out, k.pins, k.targets, k.rows))
 		}

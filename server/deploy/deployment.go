@@ -166,9 +166,9 @@ func (d *Deployment) prepared() table {
 	return preparedTable
 }
 
-// evaluated is by what the tables tell apart what is made of a revision: where rules may delete all that they have made, that is another thing, and
+// evaluationDigest is by what the tables tell apart what is made of a revision: where rules may delete all that they have made, that is another thing, and
 // deployments of both kinds may go on at a time.
-func (d *Deployment) evaluated() contents.Digest {
+func (d *Deployment) evaluationDigest() contents.Digest {
 	if d.Empty && !d.Signed {
 		return mayEmpty(d.Revision)
 	}

@@ -154,7 +154,7 @@ func (s *Service) keepStep(ctx context.Context, k *keptSite, former, d *record, 
 	if len(clusters.notes) > 0 {
 		rows = clusters.rows
 	}
-	kept := d.settled()
+	kept := d.copySaved()
 	k.took(kept, former, targets, rows)
 	s.readPlanLater(ctx, kept)
 	if begins { // others have ended

@@ -33,7 +33,7 @@ func (e *evaluations) ask(ctx context.Context, q evaluate.Question, part []*Enro
 			q.Facts, q.Outputs = e.told.facts, e.told.outputs
 		}
 		a, err := e.Evaluate.Ask(ctx, q)
-		if err != nil || n > maxQuestions || !e.lacked(a, q) {
+		if err != nil || n > maxQuestions || !e.lacksFacts(a, q) {
 			return a, err
 		}
 	}
@@ -53,8 +53,8 @@ func (e *evaluations) expect(part []*Enrolled) {
 	}
 }
 
-// lacked reports whether an evaluation has read what somebody has told, and was not given it. It is noted for the next one.
-func (e *evaluations) lacked(a *evaluate.Answer, q evaluate.Question) bool {
+// lacksFacts reports whether an evaluation has read what somebody has told, and was not given it. It is noted for the next one.
+func (e *evaluations) lacksFacts(a *evaluate.Answer, q evaluate.Question) bool {
 	is := false
 	for _, r := range a.Results {
 		for _, v := range r.Read {

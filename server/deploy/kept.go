@@ -153,7 +153,7 @@ func (s *Service) readOne(r store.Reader, k *keptSite, id int64) error {
 		}
 		k.revisions[d.Number] = declarationOf(one)
 	}
-	of := preparedOf{d.prepared(), d.evaluated()}
+	of := preparedOf{d.prepared(), d.evaluationDigest()}
 	if k.prepared[of] == nil {
 		k.prepared[of], err = all[Prepared](r, of.table, k.site, of.tree)
 	}
@@ -163,7 +163,7 @@ func (s *Service) readOne(r store.Reader, k *keptSite, id int64) error {
 // newestDone is the newest deployment that is done, and ruling the one that says what clusters are to be: the newest that has begun; 0: there is none.
 func (k *keptSite) newestDone() (id int64) { return k.newest(Done) }
 
-func (k *keptSite) ruling() (id int64) { return k.newest(Rolling, Paused, Done) }
+func (k *keptSite) rulingDeployment() (id int64) { return k.newest(Rolling, Paused, Done) }
 
 func (k *keptSite) newest(phases ...Phase) (id int64) {
 	for n, d := range k.deployments {
@@ -179,14 +179,14 @@ func (s *Service) plansOf(ctx context.Context, k *keptSite, d *Deployment) (plan
 	if d.Consent == NoConsent {
 		return nil, nil
 	}
-	if plans = k.plans[d.evaluated()]; plans != nil {
+	if plans = k.plans[d.evaluationDigest()]; plans != nil {
 		return plans, nil
 	}
 	err = s.Store.Read(ctx, func(r store.Reader) error {
-		plans, err = all[HostPlan](r, plansTable, k.site, d.evaluated())
+		plans, err = all[HostPlan](r, plansTable, k.site, d.evaluationDigest())
 		return err
 	})
-	k.plans[d.evaluated()] = plans
+	k.plans[d.evaluationDigest()] = plans
 	return plans, err
 }
 
@@ -216,8 +216,8 @@ func (k *keptSite) took(d, former *record, targets map[trust.ID]*targetRow, rows
 	}
 }
 
-// tookPrepared has what is kept follow what was made of hosts, which has given the site this version. Where others have changed something meanwhile it is read anew.
-func (k *keptSite) tookPrepared(of preparedOf, list []*Prepared, version int64) {
+// notePrepared has what is kept follow what was made of hosts, which has given the site this version. Where others have changed something meanwhile it is read anew.
+func (k *keptSite) notePrepared(of preparedOf, list []*Prepared, version int64) {
 	if k.version+1 != version {
 		return
 	}

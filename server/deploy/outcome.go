@@ -51,7 +51,7 @@ func (s *Service) Outcome(ctx context.Context, id int64) (*Outcome, error) {
 	var prepared map[trust.ID]*Prepared
 	err = s.Store.Read(ctx, func(r store.Reader) (err error) {
 		if d, err = load(r, id); err == nil && d != nil {
-			prepared, err = all[Prepared](r, d.prepared(), d.Site, d.evaluated())
+			prepared, err = all[Prepared](r, d.prepared(), d.Site, d.evaluationDigest())
 		}
 		return err
 	})

@@ -129,8 +129,8 @@ func (s *Service) plan(ctx context.Context, d *Deployment, id trust.ID) error {
 	var p *Prepared
 	var former *HostPlan
 	if err := s.Store.Read(ctx, func(r store.Reader) (err error) {
-		if p, err = one[Prepared](r, d.prepared(), d.Site, id, d.evaluated()); err == nil {
-			former, err = one[HostPlan](r, plansTable, d.Site, id, d.evaluated())
+		if p, err = one[Prepared](r, d.prepared(), d.Site, id, d.evaluationDigest()); err == nil {
+			former, err = one[HostPlan](r, plansTable, d.Site, id, d.evaluationDigest())
 		}
 		return err
 	}); err != nil || p == nil {
@@ -150,12 +150,12 @@ func (s *Service) plan(ctx context.Context, d *Deployment, id trust.ID) error {
 		return err
 	}
 	out.Identity, out.At = p.Identity, s.now()
-	err := s.Store.Write(ctx, func(tx store.Tx) error { return plansTable.put(tx, d.Site, id, d.evaluated(), out) })
+	err := s.Store.Write(ctx, func(tx store.Tx) error { return plansTable.put(tx, d.Site, id, d.evaluationDigest(), out) })
 	if err != nil {
 		return errors.Join(errors.New("a plan could not be kept"), err)
 	}
 	s.plans.mu.Lock()
 	defer s.plans.mu.Unlock()
-	s.plans.fresh = append(s.plans.fresh, freshPlan{d.Site, d.evaluated(), id, out})
+	s.plans.fresh = append(s.plans.fresh, freshPlan{d.Site, d.evaluationDigest(), id, out})
 	return nil
 }

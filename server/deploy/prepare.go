@@ -122,12 +122,12 @@ func (e *evaluations) keepPrepared(ctx context.Context, done []*Prepared) error 
 			return err
 		}
 		for _, p := range done {
-			former, err := one[Prepared](tx, preparedTable, e.Site, p.Host, e.evaluated())
+			former, err := one[Prepared](tx, preparedTable, e.Site, p.Host, e.evaluationDigest())
 			if err != nil {
 				return err
 			}
 			p.follow(former)
-			if err := preparedTable.put(tx, e.Site, p.Host, e.evaluated(), p); err != nil {
+			if err := preparedTable.put(tx, e.Site, p.Host, e.evaluationDigest(), p); err != nil {
 				return err
 			}
 			if err := keepOutline(tx, e.Deployment, p); err != nil {
@@ -137,7 +137,7 @@ func (e *evaluations) keepPrepared(ctx context.Context, done []*Prepared) error 
 		return nil
 	})
 	if err == nil && e.kept != nil {
-		e.kept.tookPrepared(preparedOf{preparedTable, e.evaluated()}, done, version)
+		e.kept.notePrepared(preparedOf{preparedTable, e.evaluationDigest()}, done, version)
 	}
 	return err
 }

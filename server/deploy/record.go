@@ -81,8 +81,8 @@ func (h *Host) isAs(other *Host) bool {
 	return a == b
 }
 
-// changed gives the places of hosts that stand otherwise than is kept.
-func (d *record) changed() (places []int) {
+// changedPlaces gives the places of hosts that stand otherwise than is kept.
+func (d *record) changedPlaces() (places []int) {
 	for i, h := range d.Hosts {
 		if i >= len(d.former) || !h.isAs(d.former[i]) || d.outdated[h.ID] {
 			places = append(places, i)
@@ -93,7 +93,7 @@ func (d *record) changed() (places []int) {
 
 // isChanged reports whether there is something to save.
 func (d *record) isChanged() (bool, error) {
-	if d.isPlanNew() || len(d.changed()) > 0 {
+	if d.isPlanNew() || len(d.changedPlaces()) > 0 {
 		return true, nil
 	}
 	body, err := json.Marshal(d.withoutRows())
@@ -115,7 +115,7 @@ func (d *record) save(tx store.Tx) error {
 			return err
 		}
 	}
-	if err := d.saveHosts(tx, d.changed()); err != nil {
+	if err := d.saveHosts(tx, d.changedPlaces()); err != nil {
 		return err
 	}
 	d.saved = body
@@ -163,8 +163,8 @@ func parameters(rows, columns int) string {
 	return strings.Join(list, ", ")
 }
 
-// settled is what the record is once what was saved is in the store.
-func (d *record) settled() *record {
+// copySaved gives what the record is once what was saved is in the store.
+func (d *record) copySaved() *record {
 	out := *d
 	out.body, out.former, out.outdated = d.saved, nil, nil
 	if d.Plan != nil {

@@ -120,7 +120,7 @@ func (s *Service) bring(ctx context.Context, one siteDeployment, g *given) (agai
 	again, err = s.do(ctx, w, k, v, g)
 	if err == nil && !again && !came.isChanged && len(w.evaluate) == 0 {
 		k.rests[one.id] = rest{basis, g.now, came.due}
-		delete(k.plans, d.evaluated())
+		delete(k.plans, d.evaluationDigest())
 	}
 	return again || came.targets > 0, err
 }

@@ -18,7 +18,7 @@ func (s *Service) world(ctx context.Context, k *keptSite, d *Deployment, v *host
 	if err != nil {
 		return nil, nil, err
 	}
-	prepared := k.prepared[preparedOf{d.prepared(), d.evaluated()}]
+	prepared := k.prepared[preparedOf{d.prepared(), d.evaluationDigest()}]
 	known := g.byID()
 	clusters, err := s.clusters(k, d, g.enrolled, v, prepared)
 	if err != nil {
@@ -76,7 +76,7 @@ func (d *Deployment) due(k *keptSite, w *World) time.Time {
 	sooner(w.Settles)
 	sooner(d.Why.Until)
 	sooner(d.Progress.Ended.Add(d.Pause))
-	prepared := k.prepared[preparedOf{d.prepared(), d.evaluated()}]
+	prepared := k.prepared[preparedOf{d.prepared(), d.evaluationDigest()}]
 	for _, h := range d.Hosts {
 		sooner(h.Why.Until)
 		if t := k.targets[h.ID]; t != nil {

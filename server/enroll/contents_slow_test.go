@@ -56,8 +56,8 @@ func (h *slowHost) ask() (*http.Response, net.Conn) {
 	return answer, conn
 }
 
-// going is how many requests of hosts go on.
-func (h *slowHost) going() (n int) {
+// runningCount is how many requests of hosts go on.
+func (h *slowHost) runningCount() (n int) {
 	f := &h.registry.fetches
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -70,9 +70,9 @@ func (h *slowHost) going() (n int) {
 // wait waits until so many requests go on.
 func (h *slowHost) wait(n int) {
 	h.Helper()
-	for limit := time.Now().Add(time.Minute); h.going() != n; time.Sleep(10 * time.Millisecond) {
+	for limit := time.Now().Add(time.Minute); h.runningCount() != n; time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(limit) {
-			h.Fatalf("%d requests go on, not %d", h.going(), n)
+			h.Fatalf("%d requests go on, not %d", h.runningCount(), n)
 		}
 	}
 }

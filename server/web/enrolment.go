@@ -113,11 +113,11 @@ func parseLabels(text string) (map[string]string, error) {
 
 // invalid is what a field of a form should have been.
 func invalid(name, wanted string) error {
-	return flawed(name, "write "+wanted)
+	return fieldProblem(name, "write "+wanted)
 }
 
-// flawed is what is wrong with a field of a form.
-func flawed(name, message string) error {
+// fieldProblem is what is wrong with a field of a form.
+func fieldProblem(name, message string) error {
 	return &api.Problem{Status: http.StatusUnprocessableEntity, Title: "Not done", Detail: "What was filled in is not right.", Errors: []api.Flaw{{Location: name, Message: message}}}
 }
 

@@ -139,7 +139,7 @@ func addTimes(body map[string]any, form url.Values) error {
 	for _, line := range filledLines(form.Get("windows")) {
 		w, err := source.ParseWindow(line)
 		if err != nil {
-			return flawed("windows", err.Error())
+			return fieldProblem("windows", err.Error())
 		}
 		days, hours, zone := w.Texts()
 		windows = append(windows, api.SourceWindow{Days: days, Hours: hours, Timezone: zone})
@@ -147,7 +147,7 @@ func addTimes(body map[string]any, form url.Values) error {
 	for _, line := range filledLines(form.Get("downtimes")) {
 		d, err := source.ParseDowntime(line)
 		if err != nil {
-			return flawed("downtimes", err.Error())
+			return fieldProblem("downtimes", err.Error())
 		}
 		downtimes = append(downtimes, api.SourceDowntime(d))
 	}
