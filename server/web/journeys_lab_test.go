@@ -193,7 +193,10 @@ func deploymentThat(t *testing.T, tab context.Context, server, says string) stri
 func press(t *testing.T, tab context.Context, act, reason string) {
 	t.Helper()
 	link := `main a[data-dialog][href*="` + act + `"]`
-	do(t, tab, chromedp.WaitVisible(link), chromedp.Click(link), chromedp.WaitVisible(`#dialog button[type=submit]`))
+	// In one step, once the scripts are there: a page that is renewed between two steps has another node there, and without scripts
+	// the act opens as a page.
+	until(t, tab, "(l => l && document.readyState === 'complete' && (l.click(), true))(document.querySelector(`"+link+"`))")
+	do(t, tab, chromedp.WaitVisible(`#dialog button[type=submit]`))
 	if reason != "" {
 		do(t, tab, chromedp.SendKeys(`#dialog input[name=reason]`, reason))
 	}
