@@ -119,7 +119,9 @@ func (w *world) checkOrder(m *machine) {
 		}
 	}
 	for site, t := range row.Targets {
-		if held := m.held[site]; held == nil || trust.DigestOf(held.Signed.Content) != trust.DigestOf(t.Signed.Content) {
+		held := m.held[site]
+		// Of two assignments of one position the host keeps the first, and no HELLO tells them apart.
+		if isTwin := w.isBranched && held != nil && held.Position == t.Position; !isTwin && (held == nil || trust.DigestOf(held.Signed.Content) != trust.DigestOf(t.Signed.Content)) {
 			w.Fatalf("%s does not hold %s of %s", m.id.Short(), t.Position, site)
 		}
 		if row.Held[site].Position != t.Position {
