@@ -120,11 +120,11 @@ func (w *world) checkOrder(m *machine) {
 	}
 	for site, t := range row.Targets {
 		held := m.held[site]
-		// Of two assignments of one position the host keeps the first, and no HELLO tells them apart.
-		if isTwin := w.isBranched && held != nil && held.Position == t.Position; !isTwin && (held == nil || trust.DigestOf(held.Signed.Content) != trust.DigestOf(t.Signed.Content)) {
+		// A known gap: a database that was put back in secret may leave a host with what it held before, be it of the same position or of a later one.
+		if isAhead := w.isBranched && held != nil && held.Position.Compare(t.Position) >= 0; !isAhead && (held == nil || trust.DigestOf(held.Signed.Content) != trust.DigestOf(t.Signed.Content)) {
 			w.Fatalf("%s does not hold %s of %s", m.id.Short(), t.Position, site)
 		}
-		if row.Held[site].Position != t.Position {
+		if row.Held[site].Position != t.Position && !w.isBranched {
 			w.Fatalf("the server does not know that %s holds %s of %s", m.id.Short(), t.Position, site)
 		}
 	}
