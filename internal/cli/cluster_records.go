@@ -21,6 +21,16 @@ func (s *client) membershipRecords() (*fleet.Memberships, error) {
 	return &fleet.Memberships{Dir: filepath.Join(dir, "memberships")}, err
 }
 
+// readMemberships gives these records, and what they know of a site: the clusters of which its hosts were members.
+func (s *client) readMemberships(siteName string) (*fleet.Memberships, map[string]map[string]fleet.RecordedMembership, error) {
+	records, err := s.membershipRecords()
+	if err != nil {
+		return nil, nil, err
+	}
+	known, err := records.Read(siteName)
+	return records, known, failure(err)
+}
+
 // learnMemberships records of which clusters of a site hosts are members, as they have said.
 func (s *client) learnMemberships(siteName string, peers []cluster.Peer) error {
 	now := map[string]string{}
@@ -55,13 +65,9 @@ func (s *client) learnJoined(siteName string, l *cluster.Latch) error {
 
 // addRecorded marks peers that do not answer and were members of a cluster when they did, and adds those that the site declares no more.
 func (s *client) addRecorded(siteName, name string, peers []cluster.Peer) ([]cluster.Peer, error) {
-	records, err := s.membershipRecords()
+	_, known, err := s.readMemberships(siteName)
 	if err != nil {
 		return nil, err
-	}
-	known, err := records.Read(siteName)
-	if err != nil {
-		return nil, failure(err)
 	}
 	for _, host := range slices.Sorted(maps.Keys(known)) {
 		if _, was := known[host][name]; !was {
@@ -83,13 +89,9 @@ func (v *fleetRun) dropUndeclared(ctx context.Context) error {
 	if v.globals.JSON || v.globals.Quiet || v.site == nil || v.site.Name() == "" {
 		return nil
 	}
-	records, err := v.membershipRecords()
-	if err != nil {
-		return err
-	}
-	known, err := records.Read(v.site.Name())
+	records, known, err := v.readMemberships(v.site.Name())
 	if err != nil || len(known) == 0 {
-		return failure(err)
+		return err
 	}
 	hosts, _, diags := v.site.Hosts(ctx, v.site.Target)
 	if err := v.diagnose(v.site, diags); err != nil {
@@ -118,13 +120,9 @@ func (v *fleetRun) learnLeft(ctx context.Context, outcomes []fleet.Outcome) erro
 	if v.site == nil || v.site.Name() == "" {
 		return nil
 	}
-	records, err := v.membershipRecords()
-	if err != nil {
-		return err
-	}
-	known, err := records.Read(v.site.Name())
+	_, known, err := v.readMemberships(v.site.Name())
 	if err != nil || len(known) == 0 {
-		return failure(err)
+		return err
 	}
 	left := &lang.Cluster{}
 	for _, o := range outcomes {

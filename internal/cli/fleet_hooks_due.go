@@ -13,11 +13,11 @@ import (
 	"github.com/tenetcm/tenet/runtime/journal"
 )
 
-// due gives the executions of the site that have left hooks due.
-func (v *fleetRun) due() ([]fleet.Record, error) { return v.dueOf(v.identity()) }
+// dueHooks gives the executions of the site that have left hooks due.
+func (v *fleetRun) dueHooks() ([]fleet.Record, error) { return v.dueHooksOf(v.identity()) }
 
-// dueOf gives the executions of a site that have left hooks due.
-func (s *client) dueOf(identity string) ([]fleet.Record, error) {
+// dueHooksOf gives the executions of a site that have left hooks due.
+func (s *client) dueHooksOf(identity string) ([]fleet.Record, error) {
 	executions, err := s.executions()
 	if err != nil {
 		return nil, err
@@ -34,7 +34,7 @@ func (s *client) dueOn(t *targets) ([]fleet.Record, error) {
 	if t.site == nil {
 		return nil, nil
 	}
-	return s.dueOf(journal.Identity(t.site.Name(), t.site.Origin))
+	return s.dueHooksOf(journal.Identity(t.site.Name(), t.site.Origin))
 }
 
 // settleDue does first what earlier executions of the site have left due. It reports whether the rest may
@@ -43,7 +43,7 @@ func (v *fleetRun) settleDue(ctx context.Context) (bool, error) {
 	if !v.hasNames || v.site == nil && !v.isSavedPlan {
 		return true, nil
 	}
-	list, err := v.due()
+	list, err := v.dueHooks()
 	if err != nil || len(list) == 0 {
 		return true, err
 	}
@@ -67,7 +67,7 @@ func (v *fleetRun) settleDue(ctx context.Context) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	if list, err = v.due(); err != nil { // as it is behind the lock
+	if list, err = v.dueHooks(); err != nil { // as it is behind the lock
 		return false, err
 	}
 	return true, r.settleAll(ctx, list)
@@ -76,7 +76,7 @@ func (v *fleetRun) settleDue(ctx context.Context) (bool, error) {
 // settleSince does what was left due since settleDue has looked, by an apply that was under way then. Who is
 // asked for leave has seen a plan without it, and is told to begin anew.
 func (r *hookRunner) settleSince(ctx context.Context) error {
-	list, err := r.due()
+	list, err := r.dueHooks()
 	if err != nil || len(list) == 0 {
 		return err
 	}
@@ -154,7 +154,7 @@ func (v *fleetRun) noteDue() error {
 	if !v.hasNames {
 		return nil
 	}
-	list, err := v.due()
+	list, err := v.dueHooks()
 	for i := range list {
 		v.tellDue(&list[i])
 	}

@@ -91,7 +91,7 @@ func (p *reportProgram) handOver() {
 		p.note(err)
 		if !passed && !p.wait(failures) {
 			p.mu.Lock()
-			p.rest()
+			p.setIdle()
 			p.mu.Unlock()
 			return
 		}
@@ -105,12 +105,12 @@ func (p *reportProgram) next() (number int64, data []byte) {
 	if number, data = p.outbox.First(); data != nil && (p.ends.IsZero() || time.Now().Before(p.ends)) {
 		return number, data
 	}
-	p.rest()
+	p.setIdle()
 	return 0, nil
 }
 
-// rest notes that nothing is under way.
-func (p *reportProgram) rest() {
+// setIdle notes that nothing is under way.
+func (p *reportProgram) setIdle() {
 	close(p.idle)
 	p.idle = nil
 }

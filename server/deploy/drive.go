@@ -85,7 +85,7 @@ type stepResult struct {
 }
 
 // step is one step of a deployment: what it does is in the store, all of it, or nothing is.
-func (s *Service) step(ctx context.Context, k *keptSite, former *record, v *hostView, g *given) (w *work, came stepResult, err error) {
+func (s *Service) step(ctx context.Context, k *keptSite, former *record, v *hostView, g *roundInput) (w *work, came stepResult, err error) {
 	d := former.next()
 	if err := k.takeNew(d.Deployment, g.enrolled); err != nil {
 		return nil, came, err
@@ -111,7 +111,7 @@ func (s *Service) step(ctx context.Context, k *keptSite, former *record, v *host
 			assign = append(assign, world.Look(a.Host).Prepared)
 		}
 	}
-	came.due, came.targets = d.due(k, world), len(assign)
+	came.due, came.targets = d.nextLook(k, world), len(assign)
 	came.isChanged, err = d.isChanged()
 	if came.isChanged = came.isChanged || len(assign)+len(clusters.notes) > 0; err != nil || !came.isChanged {
 		return w, came, err
@@ -120,7 +120,7 @@ func (s *Service) step(ctx context.Context, k *keptSite, former *record, v *host
 }
 
 // keepStep keeps what a step has come to, if all that it rests on is so still.
-func (s *Service) keepStep(ctx context.Context, k *keptSite, former, d *record, assign []*Prepared, clusters *clusterWorld, g *given) error {
+func (s *Service) keepStep(ctx context.Context, k *keptSite, former, d *record, assign []*Prepared, clusters *clusterWorld, g *roundInput) error {
 	begins := former.Phase == Planned && d.Phase != Planned && (d.Progress.Turn > 0 || !d.Phase.IsOver())
 	var targets map[trust.ID]*targetRow
 	err := s.Store.Write(ctx, func(tx store.Tx) error {
@@ -249,7 +249,7 @@ func (s *Service) assign(tx store.Tx, d *Deployment, p *Prepared, actor, why str
 }
 
 // do has done what a step asks for, but for plans, which hosts begin. It reports whether there is something new.
-func (s *Service) do(ctx context.Context, w *work, k *keptSite, v *hostView, g *given) (bool, error) {
+func (s *Service) do(ctx context.Context, w *work, k *keptSite, v *hostView, g *roundInput) (bool, error) {
 	some := false
 	if len(w.evaluate) > 0 {
 		e := &evaluations{Service: s, Deployment: w.Deployment, enrolled: g.byID(), told: v, kept: k}

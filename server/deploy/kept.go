@@ -27,7 +27,7 @@ type keptSite struct {
 	rows        []*clusterRow                // of all sites
 	revisions   map[int64]*declaration       // nil: it is not kept any more
 	later       map[int64]map[trust.ID]int64 // by deployment, the later ones that have its hosts
-	rests       map[int64]rest               // of deployments about which there was nothing to do
+	rests       map[int64]restPeriod         // of deployments about which there was nothing to do
 }
 
 // preparedOf says what of: what a revision makes of hosts, in one of the tables.
@@ -81,7 +81,7 @@ func (s *Service) keptOf(ctx context.Context, site string, versions map[string]i
 // readSite reads all of it.
 func (s *Service) readSite(r store.Reader, k *keptSite) (err error) {
 	k.deployments, k.prepared, k.plans = map[int64]*record{}, map[preparedOf]map[trust.ID]*Prepared{}, map[contents.Digest]map[trust.ID]*HostPlan{}
-	k.revisions, k.later, k.rests = map[int64]*declaration{}, map[int64]map[trust.ID]int64{}, map[int64]rest{}
+	k.revisions, k.later, k.rests = map[int64]*declaration{}, map[int64]map[trust.ID]int64{}, map[int64]restPeriod{}
 	if k.version, err = versionOf(r, k.site); err != nil {
 		return err
 	}

@@ -18,19 +18,19 @@ type basis struct {
 	settles           time.Time
 }
 
-// rest is a time in which nothing is to be done.
-type rest struct {
+// restPeriod is a time in which nothing is to be done.
+type restPeriod struct {
 	basis
 	since, until time.Time
 }
 
 // holds reports whether it is so still. Clocks may have been set back.
-func (r rest) holds(b basis, now time.Time) bool {
+func (r restPeriod) holds(b basis, now time.Time) bool {
 	return !r.until.IsZero() && r.basis == b && !now.Before(r.since) && now.Before(r.until)
 }
 
 // basis gives that of a site as it is now.
-func (s *Service) basis(k *keptSite, v *hostView, g *given) basis {
+func (s *Service) basis(k *keptSite, v *hostView, g *roundInput) basis {
 	b := basis{version: k.version, clusters: k.clusters, view: v, changes: v.changes, plans: g.plans, epoch: g.epochs[k.site], full: g.full, forbidden: g.forbidden, settles: s.settles}
 	if s.Options.Signatures != nil {
 		for _, key := range slices.Sorted(maps.Keys(k.signers)) {

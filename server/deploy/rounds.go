@@ -12,8 +12,8 @@ import (
 	"github.com/tenetcm/tenet/server/store"
 )
 
-// given is what a round is given: it is the same for all of its steps.
-type given struct {
+// roundInput is what a round works with: it is the same for all of its steps.
+type roundInput struct {
 	now             time.Time
 	enrolled        []Enrolled
 	ids             map[trust.ID]*Enrolled // nil: not made yet
@@ -24,7 +24,7 @@ type given struct {
 }
 
 // byID finds hosts.
-func (g *given) byID() map[trust.ID]*Enrolled {
+func (g *roundInput) byID() map[trust.ID]*Enrolled {
 	if g.ids == nil {
 		g.ids = make(map[trust.ID]*Enrolled, len(g.enrolled))
 		for i := range g.enrolled {
@@ -35,12 +35,12 @@ func (g *given) byID() map[trust.ID]*Enrolled {
 }
 
 // gather asks for what a round is given, and lists the deployments that it looks at. As long as no version is another one they are those of before.
-func (s *Service) gather(ctx context.Context) (*given, []siteDeployment, error) {
+func (s *Service) gather(ctx context.Context) (*roundInput, []siteDeployment, error) {
 	enrolled, err := s.Options.Hosts.List(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
-	g := &given{now: s.now(), enrolled: enrolled, epochs: map[string]uint64{}, full: s.IsFull != nil && s.IsFull(), forbidden: s.mayAssign() != nil}
+	g := &roundInput{now: s.now(), enrolled: enrolled, epochs: map[string]uint64{}, full: s.IsFull != nil && s.IsFull(), forbidden: s.mayAssign() != nil}
 	g.plans = s.takePlans()
 	err = s.Store.Read(ctx, func(r store.Reader) (err error) {
 		if g.versions, err = versions(r); err == nil && (s.under.versions == nil || !maps.Equal(g.versions, s.under.versions)) {
@@ -89,7 +89,7 @@ func (s *Service) Round(ctx context.Context) (again bool, err error) {
 }
 
 // bring brings a deployment as far as it goes, unless it rests.
-func (s *Service) bring(ctx context.Context, one siteDeployment, g *given) (again bool, err error) {
+func (s *Service) bring(ctx context.Context, one siteDeployment, g *roundInput) (again bool, err error) {
 	k, err := s.keptOf(ctx, one.site, g.versions)
 	if err != nil {
 		return false, err
@@ -119,7 +119,7 @@ func (s *Service) bring(ctx context.Context, one siteDeployment, g *given) (agai
 	})
 	again, err = s.do(ctx, w, k, v, g)
 	if err == nil && !again && !came.isChanged && len(w.evaluate) == 0 {
-		k.rests[one.id] = rest{basis, g.now, came.due}
+		k.rests[one.id] = restPeriod{basis, g.now, came.due}
 		delete(k.plans, d.evaluationDigest())
 	}
 	return again || came.targets > 0, err

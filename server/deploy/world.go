@@ -9,7 +9,7 @@ import (
 )
 
 // world gathers what is known of the hosts of a deployment, and of its clusters.
-func (s *Service) world(ctx context.Context, k *keptSite, d *Deployment, v *hostView, g *given) (*World, *clusterWorld, error) {
+func (s *Service) world(ctx context.Context, k *keptSite, d *Deployment, v *hostView, g *roundInput) (*World, *clusterWorld, error) {
 	plans, err := s.plansOf(ctx, k, d)
 	if err != nil {
 		return nil, nil, err
@@ -64,9 +64,9 @@ func (s *Service) epochOf(ctx context.Context, site string) (epoch uint64, err e
 	return epoch, err
 }
 
-// due is when a deployment is looked at again although nothing has happened: when the first of what waits for a time has its time. What is not known to wait
+// nextLook is when a deployment is looked at again although nothing has happened: when the first of what waits for a time has its time. What is not known to wait
 // is looked at every minute.
-func (d *Deployment) due(k *keptSite, w *World) time.Time {
+func (d *Deployment) nextLook(k *keptSite, w *World) time.Time {
 	due := w.Now.Add(retryLook)
 	sooner := func(t time.Time) {
 		if t.After(w.Now) && t.Before(due) {

@@ -131,7 +131,7 @@ func (w *world) listen(change ...func(*Options)) {
 			handler.ServeHTTP(answer, q)
 			return
 		}
-		kept := &kept{header: http.Header{}, status: http.StatusOK}
+		kept := &heldAnswer{header: http.Header{}, status: http.StatusOK}
 		handler.ServeHTTP(kept, q)
 		if w.after(q) {
 			panic(http.ErrAbortHandler)
@@ -147,16 +147,16 @@ func (w *world) listen(change ...func(*Options)) {
 	w.Cleanup(func() { s.Close() })
 }
 
-// kept is an answer that is not sent yet.
-type kept struct {
+// heldAnswer is an answer that is not sent yet.
+type heldAnswer struct {
 	header http.Header
 	status int
 	body   []byte
 }
 
-func (k *kept) Header() http.Header { return k.header }
-func (k *kept) WriteHeader(s int)   { k.status = s }
-func (k *kept) Write(p []byte) (int, error) {
+func (k *heldAnswer) Header() http.Header { return k.header }
+func (k *heldAnswer) WriteHeader(s int)   { k.status = s }
+func (k *heldAnswer) Write(p []byte) (int, error) {
 	k.body = append(k.body, p...)
 	return len(p), nil
 }
