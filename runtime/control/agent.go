@@ -37,6 +37,9 @@ type Agent struct {
 	quiet        time.Duration // nothing of the stream is told before; 0: nobody has said so
 	quietTerm    uint64        // the term of the server that has
 
+	restreamed    time.Duration // when the present stream was begun, if that was by Restream
+	hasRestreamed bool
+
 	judged []Objection          // to what the newest answer has brought
 	unkept map[string]Objection // of what could not be made durable, by site; "" is for what is of none
 	untold *Objection           // why nothing more can be told by the stream; nil: it can
@@ -119,11 +122,19 @@ func (a *Agent) Append(now time.Duration) Output { return Output{Send: a.tell(no
 
 // Restream has the agent tell another stream from now on.
 func (a *Agent) Restream(now time.Duration, q *Queue) Output {
-	a.Queue = q
+	a.Queue, a.restreamed, a.hasRestreamed = q, now, true
 	if a.session == "" {
 		return Output{}
 	}
 	return a.Connect(now)
+}
+
+// restreamEvery is how often another stream may be begun. A server that says of a new one that it has more of it than there is says what is false, and
+// would have the agent begin streams without end.
+const restreamEvery = 10 * time.Minute
+
+func (a *Agent) mayRestream(now time.Duration) bool {
+	return !a.hasRestreamed || now-a.restreamed >= restreamEvery || now < a.restreamed
 }
 
 // Untold says that nothing can be added to the queue, and why; nil: again it can. The server learns it by a Hello.
@@ -214,7 +225,7 @@ func (a *Agent) answered(now time.Duration, m *Answer) (out Output) {
 		a.quiet = 0
 	}
 	// The server may have lost what it had, or have what this host, as it is now, has never told.
-	out.Behind = m.Stored > a.Queue.Last()
+	out.Behind = m.Stored > a.Queue.Last() && a.mayRestream(now)
 	a.Queue.stored = min(m.Stored, a.Queue.Last())
 	was := a.objections()
 	a.judged, a.unkept = nil, nil // whoever cannot make durable what comes now says so
