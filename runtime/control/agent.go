@@ -37,6 +37,7 @@ type Agent struct {
 	quiet        time.Duration // nothing of the stream is told before; 0: nobody has said so
 	quietTerm    uint64        // the term of the server that has
 
+	isBehind      bool          // the server has more of the stream than there is
 	restreamed    time.Duration // when the present stream was begun, if that was by Restream
 	hasRestreamed bool
 
@@ -122,7 +123,7 @@ func (a *Agent) Append(now time.Duration) Output { return Output{Send: a.tell(no
 
 // Restream has the agent tell another stream from now on.
 func (a *Agent) Restream(now time.Duration, q *Queue) Output {
-	a.Queue, a.restreamed, a.hasRestreamed = q, now, true
+	a.Queue, a.isBehind, a.restreamed, a.hasRestreamed = q, false, now, true
 	if a.session == "" {
 		return Output{}
 	}
@@ -130,11 +131,11 @@ func (a *Agent) Restream(now time.Duration, q *Queue) Output {
 }
 
 // restreamEvery is how often another stream may be begun. A server that says of a new one that it has more of it than there is says what is false, and
-// would have the agent begin streams without end.
-const restreamEvery = 10 * time.Minute
+// would have the agent begin streams without end. Until the next one what is new is told by the present one all the same.
+const restreamEvery = time.Minute
 
 func (a *Agent) mayRestream(now time.Duration) bool {
-	return !a.hasRestreamed || now-a.restreamed >= restreamEvery || now < a.restreamed
+	return !a.hasRestreamed || now-a.restreamed >= restreamEvery
 }
 
 // Untold says that nothing can be added to the queue, and why; nil: again it can. The server learns it by a Hello.
@@ -158,6 +159,8 @@ func (a *Agent) Tick(now time.Duration) Output {
 	case a.awaitsAnswer && now-a.sent >= Patience:
 		// Whatever was lost, and whoever serves by now: a new session puts it in order.
 		return a.Connect(now)
+	case a.isBehind && !a.awaitsAnswer && now-a.sent >= Patience && a.mayRestream(now):
+		return a.Connect(now) // the answer says so again
 	case a.quiet != 0 && now >= a.quiet && !a.awaitsAnswer:
 		a.quiet = 0
 		return Output{Send: a.tell(now)}
@@ -225,7 +228,8 @@ func (a *Agent) answered(now time.Duration, m *Answer) (out Output) {
 		a.quiet = 0
 	}
 	// The server may have lost what it had, or have what this host, as it is now, has never told.
-	out.Behind = m.Stored > a.Queue.Last() && a.mayRestream(now)
+	a.isBehind = m.Stored > a.Queue.Last()
+	out.Behind = a.isBehind && a.mayRestream(now)
 	a.Queue.stored = min(m.Stored, a.Queue.Last())
 	was := a.objections()
 	a.judged, a.unkept = nil, nil // whoever cannot make durable what comes now says so

@@ -181,14 +181,30 @@ func TestAcknowledgements(t *testing.T) {
 	}
 }
 
-// A server that says that it has what was never told does not keep what is told later from it.
+// Of a server that says that it has what was never told another stream is told, in which nothing is taken for told; but no stream after stream.
 func TestAnswerIsBounded(t *testing.T) {
 	p := newPair(t)
-	h := p.hello(p.agent.Connect(0))
-	p.agent.Receive(0, &Answer{Version: Version, Session: h.Session, Term: 1, Stored: 1 << 60})
+	lie := func(now time.Duration, h *Hello) Output {
+		return p.agent.Receive(now, &Answer{Version: Version, Session: h.Session, Term: 1, Stored: 1 << 60})
+	}
+	if out := lie(0, p.hello(p.agent.Connect(0))); !out.Behind {
+		t.Fatalf("it goes on with the stream: %+v", out)
+	}
+	h := p.hello(p.agent.Restream(0, NewQueue("another", 1, nil)))
+	if out := lie(0, h); h.Stream != "another" || out.Behind {
+		t.Fatalf("%s, then another one at once: %v", h.Stream, out.Behind)
+	}
 	p.agent.Queue.Append(1)
-	if b, ok := p.agent.Append(0).Send[0].(*Batch); !ok || b.First != 1 || b.Last != 1 {
-		t.Errorf("%+v", b)
+	if out := p.agent.Append(0); len(out.Send) != 1 || out.Send[0].(*Batch).First != 1 {
+		t.Errorf("what is new is told as %+v", out)
+	}
+	p.agent.Receive(0, &Stored{Session: h.Session, Term: 1, Stream: h.Stream, Through: 1})
+	if out := p.agent.Tick(restreamEvery - time.Second); len(out.Send) > 0 {
+		t.Errorf("before its time: %+v", out.Send[0])
+	}
+	h = p.hello(p.agent.Tick(restreamEvery)) // what the server has is asked again
+	if out := lie(restreamEvery, h); !out.Behind {
+		t.Error("another stream is never begun again")
 	}
 }
 

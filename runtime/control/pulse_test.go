@@ -70,3 +70,26 @@ func TestFormerVersion(t *testing.T) {
 		t.Error("the server takes it")
 	}
 }
+
+// A host is woken until the server has seen what it holds and the server does not know, should it be lost on its way.
+func TestLostShown(t *testing.T) {
+	p := newPair(t)
+	p.assign()
+	p.open()
+	p.row.Targets = map[string]Target{} // the database was put back
+	a := p.answer(p.hello(p.agent.Connect(0)))
+	shown, ok := p.agent.Receive(0, a).Send[0].(*Shown)
+	if len(a.Unknown) != 1 || !ok {
+		t.Fatalf("the answer asks for %v, and %v is shown", a.Unknown, shown)
+	}
+	pulse := func() Message {
+		return p.server.Pulse(p.row, &Pulse{Session: p.row.Session, Term: p.server.Term})
+	}
+	if _, ok := pulse().(*Wake); !ok {
+		t.Error("what was lost is not asked for again")
+	}
+	p.server.Shown(p.row, shown)
+	if !p.server.Recovering || pulse() != nil {
+		t.Errorf("recovering: %v; still asked for: %v", p.server.Recovering, pulse())
+	}
+}

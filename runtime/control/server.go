@@ -211,6 +211,9 @@ func (s *Server) Pulse(h *Host, m *Pulse) Message {
 	if len(s.due(h)) > 0 || len(s.documents(h.Trust)) > 0 || s.offer(h).number() != h.Offered {
 		return &Wake{}
 	}
+	if !s.Recovering && len(h.Unknown()) > 0 { // what it was to show was lost on its way
+		return &Wake{}
+	}
 	return nil
 }
 

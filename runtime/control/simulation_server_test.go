@@ -220,7 +220,7 @@ func (w *world) restore() {
 	for _, h := range w.hosts {
 		r := w.db.rows[h.id]
 		if r.renewals.Any = isKnown; !isKnown {
-			h.wasTaken, w.isBranched = true, true
+			h.wasTaken = true
 		}
 	}
 	w.elect()

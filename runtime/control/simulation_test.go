@@ -17,17 +17,15 @@ func TestMain(m *testing.M) { rapidtest.Main(m, "100") }
 // world is a database, the servers that work with it, their hosts, and what is between them.
 type world struct {
 	*rapid.T
-	rng    *rand.Rand    // what rapid draws would be mostly small, and few things would happen
-	now    time.Duration // true time, from an epoch on
-	owner  trust.PrivateKey
-	signed *trust.Signed // the first trust document
-	db     *database
-	backup *database
-	// isBranched: the database was put back without its server knowing, which may give a position a second time.
-	isBranched bool
-	servers    []*server // that run, or are stopped and believe to run
-	hosts      []*host
-	line       []letter
+	rng     *rand.Rand    // what rapid draws would be mostly small, and few things would happen
+	now     time.Duration // true time, from an epoch on
+	owner   trust.PrivateKey
+	signed  *trust.Signed // the first trust document
+	db      *database
+	backup  *database
+	servers []*server // that run, or are stopped and believe to run
+	hosts   []*host
+	line    []letter
 	// reached is how far each stream was stored since the database was last taken back.
 	reached map[string]uint64
 	// assigned is every assignment that was ever signed and committed, by its content.
