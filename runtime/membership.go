@@ -20,7 +20,7 @@ func hasLeft(run *states.StateRun, c *journal.Created) bool {
 // nothing is there any more of what was made for that, and can be removed.
 func (e *engine) settleMembership() {
 	m := e.managed()
-	if m == nil || e.planning() || e.options.Journal == nil || e.run.Cluster != nil || e.run.Partial || e.recorder.err != nil {
+	if m == nil || e.planning() || e.options.Journal == nil || e.run.Cluster != nil || e.run.Partial || e.recorder.err != nil || !e.hasDeparted() {
 		return
 	}
 	if e.orphans.hasRead {

@@ -141,6 +141,9 @@ func (e *engine) rememberedNodes() (map[string]remembered, error) {
 	}
 	known := past.Nodes[journal.Identity(e.run.Site, e.options.Origin)]
 	for _, address := range slices.Sorted(maps.Keys(known)) {
+		if isDepartureKey(address) {
+			continue
+		}
 		n := remembered{isUnknown: known[address].IsUnknown}
 		if err := plainOf(known[address].Data, &n.stored); err != nil {
 			return nil, fmt.Errorf("what is remembered of %s cannot be read: %w", address, err)
@@ -175,7 +178,8 @@ func (e *engine) compareNodes(s *step, c states.Comparison) (map[string]states.D
 	if err != nil {
 		return nil, err
 	}
-	f := &finding{document: d, last: last, nodes: map[string]states.Differing{}, around: map[string]any{}, there: map[string]*rules.Node{}, allowsEmpty: e.run.AllowEmpty, isPartial: e.run.Partial}
+	leaves := c.Leaves != nil && *c.Leaves
+	f := &finding{document: d, last: last, nodes: map[string]states.Differing{}, around: map[string]any{}, there: map[string]*rules.Node{}, allowsEmpty: e.run.AllowEmpty || leaves, isPartial: e.run.Partial}
 	if !e.options.isLook {
 		f.canPurge = func(address string) bool { return e.nodes[address+".delete"] != nil }
 	}
@@ -196,6 +200,10 @@ func (e *engine) compareNodes(s *step, c states.Comparison) (map[string]states.D
 	if err := f.problem(); err != nil {
 		return nil, err
 	}
+	if leaves && len(f.kept) > 0 {
+		e.recorder.noteOnce(s, e.leaveNote(f.kept, d))
+		f.kept = nil
+	}
 	for _, note := range f.notes() {
 		e.recorder.noteOnce(s, note)
 	}
@@ -203,7 +211,9 @@ func (e *engine) compareNodes(s *step, c states.Comparison) (map[string]states.D
 		return nil, err
 	}
 	e.recordFound(f)
-	e.noteRest(s, f)
+	if !leaves {
+		e.noteRest(s, f)
+	}
 	for address, d := range f.nodes {
 		f.nodes[address] = forStates(d)
 	}

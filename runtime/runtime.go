@@ -159,6 +159,7 @@ type engine struct {
 	acts        sync.RWMutex // see runAlone
 	documents   documents    // of comparisons
 	foreigners  foreignNodes // that rules purge
+	departing   departing
 	actors      actors
 	// recoveredActs are parts that an earlier run has begun, and of which a step has
 	// taken that over.
@@ -187,7 +188,10 @@ func carryOut(ctx context.Context, run *states.StateRun, o Options, shadow *host
 	if err := e.findOrphans(ctx); err != nil {
 		return nil, err
 	}
-	all, err := e.withDeletions(ctx, run)
+	if e.run, err = e.withDeparture(run); err != nil {
+		return nil, err
+	}
+	all, err := e.withDeletions(ctx, e.run)
 	if err != nil {
 		return nil, err
 	}
@@ -220,6 +224,7 @@ func carryOut(ctx context.Context, run *states.StateRun, o Options, shadow *host
 	e.recorder.start()
 	e.takeOverWrites()
 	e.recordWanted()
+	e.rememberDeparture(run)
 	e.announceDebts()
 	e.renameNodes()
 	e.cleanUp(ctx)
@@ -230,6 +235,7 @@ func carryOut(ctx context.Context, run *states.StateRun, o Options, shadow *host
 	if !rebooting { // what was not confirmed yet is, or put back, after that
 		e.endConfirmations(ctx)
 	}
+	e.endDeparture()
 	interrupted := ctx.Err() != nil
 	result := e.recorder.finish(interrupted)
 	result.Rebooting, result.Outputs = rebooting, e.outputs()

@@ -55,6 +55,7 @@ type Comparison struct {
 	Former    json.RawMessage `state:"former" doc:"What is taken for what was there, in the place of what is remembered."`
 	Retrieved json.RawMessage `state:"retrieved" doc:"What is there, as rules have retrieved it, by their addresses."`
 	Verify    *bool           `state:"verify" doc:"It looks whether the acts of the rules have done what they should."`
+	Leaves    *bool           `state:"leaves" doc:"The machine has left the cluster that the rules were for: nothing of theirs is wanted."`
 
 	Nodes json.RawMessage `state:"nodes,out" doc:"What differs, by the addresses of nodes."`
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/tenetcm/tenet/lang/diag"
+	"github.com/tenetcm/tenet/runtime"
 	"github.com/tenetcm/tenet/runtime/journal"
 	"github.com/tenetcm/tenet/runtime/machine"
 	"github.com/tenetcm/tenet/states"
@@ -121,18 +122,34 @@ func (f *forgetRequest) record(j *machine.Job, b pastRuns, record *journal.Run) 
 		ev.Seq, ev.Time = seq, time.Now().UTC()
 		return record.Append(*ev)
 	}
-	err := put(&states.Event{Type: states.EventRun, Format: states.EventFormat, Run: record.ID(), Mode: "forget",
+	nodes, err := f.nodes(j, b)
+	if err != nil {
+		return nil, err
+	}
+	err = put(&states.Event{Type: states.EventRun, Format: states.EventFormat, Run: record.ID(), Mode: "forget",
 		Site: j.Run.Site, Host: j.Run.Host, Boot: journal.BootID()})
-	list := f.events(j, b)
+	list := f.events(j, b, nodes)
 	for i := range list {
 		err = journal.Join(err, put(&list[i]))
 	}
 	return list, journal.Join(err, put(&states.Event{Type: states.EventSummary, Counts: &states.Counts{}}))
 }
 
+// nodes gives what is remembered of the rules of clusters that are let go of.
+func (f *forgetRequest) nodes(j *machine.Job, b pastRuns) (list []string, err error) {
+	for _, address := range f.Addresses {
+		of, err := runtime.Departure(b.past, cmp.Or(j.Run.Site, j.Origin), address)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, of...)
+	}
+	return list, nil
+}
+
 // events tell what is let go of. The lock is held: what was found before may be
 // gone.
-func (f *forgetRequest) events(j *machine.Job, b pastRuns) (list []states.Event) {
+func (f *forgetRequest) events(j *machine.Job, b pastRuns, nodes []string) (list []states.Event) {
 	list = []states.Event{}
 	named := func(means func(address string) bool) bool { return slices.ContainsFunc(f.Addresses, means) }
 	if j.Run.Site != "" {
@@ -142,6 +159,13 @@ func (f *forgetRequest) events(j *machine.Job, b pastRuns) (list []states.Event)
 					Reason: fmt.Sprintf("forgotten: %s %s, was %s, created by run %s", e.Type, e.Key, e.Address, e.Run)})
 			}
 		}
+	}
+	for _, address := range nodes {
+		ev := states.Event{Type: states.EventNode, Address: address, Outcome: states.Changed, Reason: "forgotten: " + address + ", made by a rule"}
+		if slices.Contains(f.Addresses, address) {
+			ev.Reason = "forgotten: what deletes the nodes of rules of " + address
+		}
+		list = append(list, ev)
 	}
 	for _, d := range b.past.Of(cmp.Or(j.Run.Site, j.Origin)).Debts {
 		if named(func(address string) bool { return states.Within(d.Handler, address) }) {
