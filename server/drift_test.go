@@ -1,7 +1,6 @@
 package server
 
 import (
-	"net/http"
 	"strings"
 	"testing"
 
@@ -9,7 +8,6 @@ import (
 	"github.com/tenetcm/tenet/modules/simulated"
 	"github.com/tenetcm/tenet/runtime/host"
 	"github.com/tenetcm/tenet/server/access"
-	"github.com/tenetcm/tenet/server/api"
 	"github.com/tenetcm/tenet/server/api/client"
 )
 
@@ -17,8 +15,8 @@ import (
 func TestHostDrift(t *testing.T) {
 	p := openPlace{newSignedPlace(t, "web1")}
 	p.Deployments.Evaluate = p
-	drift := func(c *client.Client) (api.HostDrift, error) {
-		return client.Call[api.HostDrift](t.Context(), c, http.MethodPost, "/v1/hosts/web1/sites/shop/drift", nil, map[string]any{"reason": "a look"})
+	drift := func(c *client.Client) (*client.HostDrift, error) {
+		return c.AskDrift(t.Context(), "web1", "shop", "a look")
 	}
 	d := p.deployOpen(`file "/etc/app.conf" { content = "wanted\n" }`, client.DeployRequest{})
 	p.awaitPhase(d.ID, "it is done", isDone)

@@ -15,13 +15,18 @@ func (s *client) showDeployPlan(plan *api.DeployPlan) error {
 	if err != nil {
 		return failure(err)
 	}
+	return s.showPlans(plan.Hosts, plans)
+}
+
+// showPlans shows what hosts have planned for a server, as tenet plan does.
+func (s *client) showPlans(hosts []string, plans [][]states.Event) error {
 	g := s.globals
 	view := ui.NewFleet(ui.FleetOptions{
-		Out: s.Out, Err: s.Err, Hosts: plan.Hosts, Plan: true, Saved: true, Quiet: g.Quiet, Verbose: g.Verbose,
+		Out: s.Out, Err: s.Err, Hosts: hosts, Plan: true, Saved: true, Quiet: g.Quiet, Verbose: g.Verbose,
 		Color: s.color(s.Out), ColorErr: s.color(s.Err), Trouble: func(*fleet.Outcome) *states.Failure { return nil },
 	})
-	outcomes := make([]fleet.Outcome, len(plan.Hosts))
-	for i, name := range plan.Hosts {
+	outcomes := make([]fleet.Outcome, len(hosts))
+	for i, name := range hosts {
 		view.Prepared(name, &machine.Job{Run: &states.StateRun{}})
 		for _, ev := range plans[i] {
 			view.Event(name, ev)

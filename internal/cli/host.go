@@ -18,6 +18,7 @@ type hostCmd struct {
 	List    hostListCmd    `cmd:"" help:"List hosts, also those that ask to be taken in."`
 	Show    hostShowCmd    `cmd:"" help:"Show a host."`
 	Status  hostStatusCmd  `cmd:"" help:"Count hosts by how they stand."`
+	Drift   hostDriftCmd   `cmd:"" help:"Have a host look what differs from what is wanted of it; nothing is changed."`
 	Approve hostApproveCmd `cmd:"" help:"Take a host in that is pending."`
 	Reject  hostRejectCmd  `cmd:"" help:"Refuse a host that is pending, or all that a token or a selector names."`
 	Lock    hostActCmd     `cmd:"" help:"Let a host have nothing new; it keeps what it has, and reports."`

@@ -21,7 +21,7 @@ import (
 )
 
 // servePeople is a server with the person alice, whose password is in the file "password", and an
-// API for people and the audit; with the argument "hosts" there are hosts that ask to be taken in, with another one it has bob, too, and deploys sites. Its URL is in the file "url", and the digest of its CA in "ca".
+// API for people and the audit; with the argument "hosts" there are hosts that ask to be taken in, with "drift" hosts that are asked what differs, with another one it has bob, too, and deploys sites. Its URL is in the file "url", and the digest of its CA in "ca".
 func servePeople() {
 	if err := servesPeople(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -64,7 +64,7 @@ func servesPeople() error {
 		if o.Hosts, o.Authority, err = pendingHosts(ctx, s, dir); err != nil {
 			return err
 		}
-	case len(os.Args) > 1: // the script deploys
+	case len(os.Args) > 1 && os.Args[1] != "drift": // the script deploys
 		if err := people.AddPerson(ctx, root, "bob", access.PersonChange{Password: new(strings.TrimSpace(string(password))), Grants: &all}); err != nil {
 			return err
 		}
@@ -72,7 +72,11 @@ func servesPeople() error {
 			return err
 		}
 	}
-	server := httptest.NewTLSServer(api.New(o).Handler())
+	handler := api.New(o).Handler()
+	if len(os.Args) > 1 && os.Args[1] == "drift" {
+		handler = answerDrift(handler)
+	}
+	server := httptest.NewTLSServer(handler)
 	defer server.Close()
 	for name, text := range map[string]string{"ca": trust.DigestOf(server.Certificate().Raw).String(), "url.new": server.URL} {
 		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
