@@ -113,6 +113,9 @@ func ago(when any, now time.Time) template.HTML {
 	return template.HTML(`<time datetime="` + t.UTC().Format(time.RFC3339) + `" title="` + t.UTC().Format("2006-01-02 15:04:05 UTC") + `">` + distance(now.Sub(t)) + `</time>`)
 }
 
+// year is that of times as people say them.
+const year = 365 * 24 * time.Hour
+
 // distance says how far a time is away.
 func distance(d time.Duration) string {
 	say := func(text string) string { return text + " ago" }
@@ -129,8 +132,10 @@ func distance(d time.Duration) string {
 		return say(strconv.Itoa(int(d.Minutes())) + " min")
 	case d < 48*time.Hour:
 		return say(strconv.Itoa(int(d.Hours())) + " h")
+	case d < 2*year:
+		return say(strconv.Itoa(int(d.Hours()/24)) + " days")
 	}
-	return say(strconv.Itoa(int(d.Hours()/24)) + " days")
+	return say(strconv.Itoa(int(d/year)) + " years")
 }
 
 // digits writes a number as it stands in addresses and commands.

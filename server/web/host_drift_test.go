@@ -16,7 +16,7 @@ func TestHostDrift(t *testing.T) {
 	p, f := newHost(t, access.AllGrants())
 	const path, operation = "/hosts/web7/sites/shop/drift", "/v1/hosts/" + hostID + "/sites/shop/drift"
 	f.answers[operation] = api.HostDrift{At: noon(), Rows: []states.Event{{Type: states.EventPart, Address: "file.motd", Invocation: "file.motd", Action: states.Update, Changes: []states.Change{{Attribute: "content", From: "x", To: hostile, Diff: "@@ -1 +1 @@\n-" + hostile + "\n+new\n"}}}}}
-	shown := has(t, p, "/hosts/web7?tab=drift", `action="`+path+`"`, "Ask what differs")
+	shown := has(t, p, "/hosts/web7?tab=drift", `action="`+path+`"`, "Ask what differs", "tenet host drift web7 shop")
 	if w := request(p, "GET", path, nil); w.Code != http.StatusSeeOther || w.Header().Get("Location") != "/hosts/web7?site=shop&tab=drift" {
 		t.Errorf("%d to %q", w.Code, w.Header().Get("Location"))
 	}

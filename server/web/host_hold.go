@@ -33,8 +33,11 @@ func (h *hostPage) hold() hold {
 	return holdUnknown
 }
 
-// CanHold tells whether it makes sense to hold it.
-func (h *hostPage) CanHold() bool { return h.hold() != isHeld }
+// CanHold tells whether it can be held: it is known that it is not.
+func (h *hostPage) CanHold() bool { return h.hold() == isFree }
 
-// CanRelease tells whether it makes sense to release it.
-func (h *hostPage) CanRelease() bool { return h.hold() != isFree }
+// CanRelease tells whether it can be released: it is known to be on hold.
+func (h *hostPage) CanRelease() bool { return h.hold() == isHeld }
+
+// CanAskHold tells whether the host can say whether it is on hold, and has not just been asked in vain.
+func (h *hostPage) CanAskHold() bool { return h.hold() == holdUnknown && h.NowWhy == nil }

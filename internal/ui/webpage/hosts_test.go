@@ -31,7 +31,7 @@ func hostsPage(n int) webpage.Page {
 func TestPageOfHosts(t *testing.T) {
 	got := write(t, hostsPage(5))
 	for _, want := range []string{
-		`<b>state.web</b> <span class="dim n">3</span>`, `<a href="#hosts1">on 5 of 6 hosts</a>`, `listen <a class="gap" href="#values1">⟨…⟩</a> now`,
+		`<b>state.web</b> <span class="dim n">3</span>`, `<a href="#hosts1">Which hosts these are</a>`, `listen <a class="gap" href="#values1">⟨…⟩</a> now`,
 		`5 values on 5 hosts</summary><pre class="box" tabindex="0"><span>web0: web0` + "\nweb1: web1\n", `data-h="0-4"`, `data-h="0"`, `on web0</span>`,
 		`<p>the same rows as <a href="#host1">web1</a></p>`, `<p class="failed">no answer</p>`, `<p>hint: is it on?</p>`, `web0, web1, web2, web3, web4</div>`,
 	} {
