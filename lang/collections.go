@@ -101,15 +101,47 @@ func (d *directories) collectionModules(files fs.FS, name string) ([]*states.Mod
 }
 
 // rootOf gives the collection in which a directory lies, the innermost; empty: in none.
-func (d *directories) rootOf(name string) (root string) {
+func (d *directories) rootOf(name string) string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	root := d.rootAround(name)
+	if _, told := d.rootsTold[name]; !told {
+		d.rootsTold[name] = root
+	}
+	return root
+}
+
+// rootAround is rootOf, while the lock is held.
+func (d *directories) rootAround(name string) (root string) {
 	for _, r := range d.collectionRoots {
 		if (name == r || strings.HasPrefix(name, r+"/")) && len(r) > len(root) {
 			root = r
 		}
 	}
 	return root
+}
+
+// lateCollections gives all collections that were found, if one of them was so only after a directory in it had been taken for another one's; else none.
+// Which that is must not depend on who is read first.
+func (d *directories) lateCollections() []string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for name, told := range d.rootsTold {
+		if d.rootAround(name) != told {
+			return slices.Sorted(slices.Values(d.collectionRoots))
+		}
+	}
+	return nil
+}
+
+// knowCollections takes directories for collections before anything is read, and loads their modules. What is wrong with one is told where it is named.
+func (d *directories) knowCollections(roots []string) {
+	d.collectionRoots = roots
+	for _, name := range roots {
+		if files, err := d.openDirectory(name); err == nil {
+			d.collectionModules(files, name)
+		}
+	}
 }
 
 // registryOf gives the modules that the files of a directory may use: the program's, its own, those of the collection in which it lies, and

@@ -46,13 +46,14 @@ type directories struct {
 	collected   map[string]*collection            // the modules of collections, by their directories
 	// collectionRoots are the directories that are collections.
 	collectionRoots []string
+	rootsTold       map[string]string         // what rootOf has said of directories
 	packages        map[string]*openedPackage // by the names of their directories
 	signers         string                    // the file of the site that says whose signatures count; empty: none are demanded
 }
 
 func newDirectories(site fs.FS, o Options) *directories {
 	return &directories{site: site, options: o, directories: map[string]*program.Directory{}, places: map[string]fs.FileInfo{}, sources: map[string][]byte{}, custom: map[string]customModule{},
-		named: map[string]map[string]*collection{}, collected: map[string]*collection{}, packages: map[string]*openedPackage{}}
+		named: map[string]map[string]*collection{}, rootsTold: map[string]string{}, collected: map[string]*collection{}, packages: map[string]*openedPackage{}}
 }
 
 // Open opens a file of the site or of a component.

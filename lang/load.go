@@ -20,8 +20,18 @@ func Load(site fs.FS, o Options) (*Site, diag.List) {
 	if o.Standard == nil {
 		o.Standard = stdlib.FS
 	}
+	s := load(site, o, nil)
+	for roots := s.files.lateCollections(); len(roots) > 0; roots = s.files.lateCollections() {
+		s = load(site, o, roots)
+	}
+	return s, s.list
+}
+
+// load loads a site of which these directories are known to be collections, whatever names them first.
+func load(site fs.FS, o Options, collections []string) *Site {
 	files := newDirectories(site, o)
 	s := &Site{files: files}
+	files.knowCollections(collections)
 	dir, list := files.read(site, ".", o.Files)
 	s.list = list
 	s.options = program.Options{Registry: o.Registry, All: files, Open: files.component, Collection: files.checkCollection, MaxNesting: o.MaxNesting, Parse: hcl.Parse}
@@ -29,7 +39,7 @@ func Load(site fs.FS, o Options) (*Site, diag.List) {
 	s.program = p
 	s.broken = list.HasErrors() || p.Broken()
 	s.list = append(files.dropKnownModules(append(s.list, found...)), files.demandSignatures(p.Signers())...).Sorted()
-	return s, s.list
+	return s
 }
 
 // IsSource reports whether a file of that name is read as one of a site.
