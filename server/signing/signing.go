@@ -11,10 +11,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/lang/secrets"
+	langsite "github.com/tenetcm/tenet/lang/site"
 	"github.com/tenetcm/tenet/runtime/control"
 	"github.com/tenetcm/tenet/runtime/trust"
 	"github.com/tenetcm/tenet/server/api/client"
@@ -25,6 +27,8 @@ import (
 const (
 	CodeForged = "forged" // what the server gives was not signed by the host that it is said to be of
 	CodeEmpty  = "empty"  // nothing would be wanted of a host
+	// CodeCluster: the site has a cluster, of which only the server could say who has joined.
+	CodeCluster = "cluster"
 )
 
 // Validity is how long what is signed counts: a host that is away longer has to be signed for again.
@@ -174,7 +178,7 @@ func (m *member) openOutputs(by trust.PublicKey, site string) (map[string]json.R
 // evaluate evaluates the site for those that are chosen and have told facts.
 func (s *Signer) evaluate(ctx context.Context, site string, members []*member, dir, out string) (answer *evaluate.Answer, err error) {
 	q := evaluate.Question{Dir: dir, Out: out, Origin: "server:" + site, AllowEmpty: s.Empty, Program: s.Program, Facts: map[string]map[string]json.RawMessage{}, Outputs: map[string]map[string]json.RawMessage{},
-		Joined: map[string][]string{}} // who has joined a cluster the server knows, and it does not evaluate
+		Joined: map[string][]string{}} // see refuseClusters
 	for _, m := range members {
 		if m.facts != nil {
 			q.Facts[m.Name] = m.facts
@@ -198,7 +202,26 @@ func (s *Signer) evaluate(ctx context.Context, site string, members []*member, d
 	if err == nil && answer.Name != site {
 		err = &diag.HintError{Code: evaluate.CodeSite, Message: fmt.Sprintf("the files are the site %.100q, not %.100q", answer.Name, site)}
 	}
+	if err == nil && answer.Error == "" {
+		err = refuseClusters(answer.Clusters)
+	}
 	return answer, err
+}
+
+// refuseClusters refuses a site with clusters that are to be present. All members of one join at once, when the last of them comes, and each is told then who the others are:
+// what it gets would have to be signed then, of hosts that nobody but the server has seen. Signed without, it would take away what was rolled out before.
+func refuseClusters(clusters []langsite.Cluster) error {
+	var names []string
+	for _, c := range clusters {
+		if !c.Absent {
+			names = append(names, c.Name)
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	return &diag.HintError{Code: CodeCluster, Message: "what is signed here rolls out no clusters, and the site has " + strings.Join(names, ", "),
+		Hint: `who has joined a cluster is known only to the server, which is not believed here: deploy such a site without --sign, or give its clusters ensure = "absent"`}
 }
 
 // isEvaluated reports whether the site is evaluated for a host.

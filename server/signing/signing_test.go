@@ -82,6 +82,7 @@ type desk struct {
 	key     trust.PrivateKey
 	pinned  map[string]trust.ID
 	empty   bool
+	more    string // of the site
 }
 
 func newDesk(t *testing.T) *desk {
@@ -123,7 +124,7 @@ func (d *desk) signing() client.Signing {
 func (d *desk) sign(q client.Signing) (*signing.Signed, error) {
 	d.Helper()
 	dir := d.TempDir()
-	must(d.T, os.WriteFile(filepath.Join(dir, "site.hcl"), []byte(site), 0o600))
+	must(d.T, os.WriteFile(filepath.Join(dir, "site.hcl"), []byte(site+d.more), 0o600))
 	memory, err := signing.OpenMemory(filepath.Join(d.login, "signed.json"))
 	must(d.T, err)
 	defer func() { must(d.T, memory.Close()) }()
@@ -325,5 +326,19 @@ func TestServerMisstatesTheSite(t *testing.T) {
 	d.empty = false
 	if s, err = d.sign(q); err != nil || len(s.Hosts) != 2 || s.Waiting["other"] == "" {
 		t.Errorf("a host that is not: %+v, %v", s, err)
+	}
+}
+
+// A cluster is refused, rather than left out: what was rolled out of it before would go. One that is to be absent is right.
+func TestClustersAreRefused(t *testing.T) {
+	for ensure, wanted := range map[string]string{"present": "no clusters, and the site has bench", "absent": ""} {
+		d := newDesk(t)
+		d.more = fmt.Sprintf("cluster \"bench\" {\n  hosts  = \"*\"\n  ensure = %q\n}\n", ensure)
+		switch s, err := d.sign(d.signing()); {
+		case wanted == "" && (err != nil || len(s.Hosts) != 2):
+			t.Errorf("%s: %+v, %v", ensure, s, err)
+		case wanted != "" && (err == nil || !strings.Contains(err.Error(), wanted) || diag.HintOf(err) == ""):
+			t.Errorf("%s: %v", ensure, err)
+		}
 	}
 }
