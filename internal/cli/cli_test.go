@@ -27,7 +27,7 @@ func TestMain(m *testing.M) {
 			env.StateDir = filepath.Join(home, "tenet")
 		}
 		os.Exit(cli.Main(os.Args[1:], env))
-	}, "tenet-faulty": faultyRunner, "ssh": fakeSSH, "sshd": serveLogins, "login": logIn, "people": servePeople})
+	}, "tenet-faulty": faultyRunner, "sshd": serveLogins, "login": logIn, "people": servePeople})
 }
 
 // TestScripts runs the scripts in testdata/cli. Beside testscript's own

@@ -2,16 +2,12 @@ package cli_test
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strings"
-	"syscall"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
@@ -22,43 +18,34 @@ import (
 // machine there, a tree below which the runner acts, or, where there is hosts/ADDRESS.bare,
 // this one, so that programs can be run there, or hosts/ADDRESS.faulty, a runner that panics. What a file hosts/ADDRESS.says holds
 // is said in place of a connection. The logins are counted in hosts/ADDRESS.logins.
-func fakeSSH() {
-	at := slices.Index(os.Args, "--")
-	if at < 0 || len(os.Args) != at+3 {
-		fmt.Fprintf(os.Stderr, "ssh: this is no way to call it: %q\n", os.Args)
-		os.Exit(255)
-	}
-	host := filepath.Join(os.Getenv("HOSTS"), os.Args[at+1])
-	if says, err := os.ReadFile(host + ".says"); err == nil {
-		os.Stderr.Write(says)
-		os.Exit(255)
-	}
-	if info, err := os.Stat(host); err != nil || !info.IsDir() {
-		fmt.Fprintf(os.Stderr, "ssh: Could not resolve hostname %s: Name or service not known\r\n", os.Args[at+1])
-		os.Exit(255)
-	}
-	logins, err := os.OpenFile(host+".logins", os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
-	if err == nil {
-		fmt.Fprintf(logins, "%q\n", os.Args[1:at])
-		err = logins.Close()
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "ssh:", err)
-		os.Exit(255)
-	}
-	env := []string{"PATH=" + os.Getenv("FAKEBIN") + ":" + os.Getenv("PATH"), "HOME=" + host + ".home", "FAKEROOT=" + host, "GORACE=" + race}
-	remote := exec.Command("/bin/sh", "-c", os.Args[at+2])
-	remote.Env, remote.Stdin, remote.Stdout, remote.Stderr = env, os.Stdin, os.Stdout, os.Stderr
-	remote.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // on another machine no signal reaches it
-	err = remote.Run()
-	if ended, ok := errors.AsType[*exec.ExitError](err); ok && ended.ExitCode() > 0 {
-		os.Exit(ended.ExitCode()) // as the client does
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "ssh:", err)
-		os.Exit(255)
-	}
-}
+//
+// It is a script, since this program takes ten times as long to start and there are many logins.
+// The remote command has a session of its own: on another machine no signal reaches it.
+const fakeSSH = `#!/bin/sh
+options=
+while test $# -gt 0 && test "$1" != --; do
+  options="$options $1"
+  shift
+done
+if test $# != 3; then
+  echo "ssh: this is no way to call it:$options $*" >&2
+  exit 255
+fi
+host=$HOSTS/$2
+if test -e "$host.says"; then
+  cat "$host.says" >&2
+  exit 255
+fi
+if ! test -d "$host"; then
+  printf 'ssh: Could not resolve hostname %s: Name or service not known\r\n' "$2" >&2
+  exit 255
+fi
+printf '%s\n' "$options" >>"$host.logins" || exit 255
+env -i PATH="$FAKEBIN:$PATH" HOME="$host.home" FAKEROOT="$host" GORACE="$GORACE" setsid /bin/sh -c "$3"
+status=$?
+test $status -le 128 || status=255 # as the client has it where a signal has ended the command
+exit $status
+`
 
 // fakeRunner is what is sent to such hosts: this program, on the host's tree. It is not the
 // file whose digest it is started with.
@@ -83,10 +70,11 @@ func reachable(env *testscript.Env) error {
 	if arch == "arm" {
 		arch = "armv7"
 	}
-	bin := filepath.Join(env.WorkDir, ".bin")
+	bin, client := filepath.Join(env.WorkDir, ".bin"), filepath.Join(env.WorkDir, ".client")
 	for name, text := range map[string]string{
 		filepath.Join(env.WorkDir, "home", ".cache", "tenet", "runners", version.String(), "tenet-runner-linux-"+arch): fakeRunner,
-		filepath.Join(bin, "id"): "#!/bin/sh\ncase $1 in -u) echo 1000;; *) echo somebody;; esac\n",
+		filepath.Join(client, "ssh"): fakeSSH,
+		filepath.Join(bin, "id"):     "#!/bin/sh\ncase $1 in -u) echo 1000;; *) echo somebody;; esac\n",
 	} {
 		if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
 			return err
@@ -97,6 +85,7 @@ func reachable(env *testscript.Env) error {
 	}
 	env.Setenv("HOSTS", filepath.Join(env.WorkDir, "hosts"))
 	env.Setenv("FAKEBIN", bin)
+	env.Setenv("PATH", client+string(filepath.ListSeparator)+env.Getenv("PATH"))
 	return nil
 }
 

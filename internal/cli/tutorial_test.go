@@ -83,12 +83,12 @@ type reader struct {
 func newReader(t *testing.T, hosts []string) *reader {
 	t.Helper()
 	home := t.TempDir()
-	env := &testscript.Env{WorkDir: home}
+	env := &testscript.Env{WorkDir: home, Vars: []string{"PATH=" + os.Getenv("PATH")}}
 	if err := reachable(env); err != nil {
 		t.Fatal(err)
 	}
 	r := &reader{T: t, home: home, dir: filepath.Join(home, "start"), env: append(env.Vars,
-		"HOME="+filepath.Join(home, "home"), "XDG_STATE_HOME="+filepath.Join(home, "home", "state"), "GORACE="+race, "PATH="+os.Getenv("PATH"))}
+		"HOME="+filepath.Join(home, "home"), "XDG_STATE_HOME="+filepath.Join(home, "home", "state"), "GORACE="+race)}
 	for _, dir := range []string{r.dir, filepath.Join(home, "hosts"), filepath.Dir(r.place())} {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			t.Fatal(err)
