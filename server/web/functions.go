@@ -68,7 +68,7 @@ func link(path string, pairs ...string) string {
 // short is the begin of what is too long to be read.
 func short(text any) string {
 	const enough = 12
-	s := fmt.Sprint(text)
+	s := strings.TrimPrefix(fmt.Sprint(text), "tenet-key:") // which all keys begin with
 	if len(s) > enough {
 		return s[:enough]
 	}
