@@ -25,7 +25,7 @@ func (t *text) changes(changes []states.Change) {
 			}
 		case c.To == nil:
 			t.print(" was ", value(c.From))
-		case hidden(c.From) && hidden(c.To):
+		case isHidden(c.From) && isHidden(c.To):
 			t.print(" ", hiddenValue)
 		default:
 			t.print(" ", value(c.From), t.dim(" → "), value(c.To))
@@ -40,7 +40,7 @@ const WhenMade = "(when made)"
 // hiddenValue stands where a sensitive value was.
 const hiddenValue = "(sensitive)"
 
-func hidden(v any) bool {
+func isHidden(v any) bool {
 	s, ok := v.(string)
 	return ok && s == hiddenValue
 }

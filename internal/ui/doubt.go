@@ -74,7 +74,7 @@ func (t *text) showDoubts() {
 		t.print(":\n")
 		start := len(t.buf)
 		for i := range d.rows {
-			t.shown(&d.rows[i])
+			t.showPart(&d.rows[i])
 			isAssured = isAssured || d.rows[i].Assured
 		}
 		rows := string(t.buf[start:])
@@ -111,8 +111,8 @@ func (t *text) doubt(ev *states.Event) (words, why string) {
 	return words, why
 }
 
-// kept counts what is shown at the end.
-func (t *text) kept() int {
+// countHeld counts what is shown at the end.
+func (t *text) countHeld() int {
 	n := len(t.orphans)
 	for _, d := range t.doubts {
 		n += len(d.rows)

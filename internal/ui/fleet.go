@@ -75,8 +75,8 @@ func NewFleet(o FleetOptions) *Fleet {
 	return f
 }
 
-// locked calls what prints, with the table out of its way.
-func (f *Fleet) locked(call func()) {
+// withLock calls what prints, with the table out of its way.
+func (f *Fleet) withLock(call func()) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.table != nil {
@@ -137,7 +137,7 @@ func (f *Fleet) Output(string, string, []byte) {}
 // Differs shows how a machine is not as it was when its plan was shown: text for people,
 // and rows for programs.
 func (f *Fleet) Differs(machine, text string, rows []any) {
-	f.locked(func() { f.form.differs(machine, text, rows) })
+	f.withLock(func() { f.form.differs(machine, text, rows) })
 }
 
 // Ended is told how it ended with a machine.

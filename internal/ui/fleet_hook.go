@@ -63,10 +63,10 @@ func HookText(h fleet.RecordHook, failures []string) []string {
 // Hook takes what happens to a hook of the rollout.
 func (f *Fleet) Hook(h fleet.RecordHook, failures []string) {
 	if j, ok := f.form.(*fleetJSON); ok {
-		f.locked(func() { j.line(NewHookLine(h, failures)) })
+		f.withLock(func() { j.line(NewHookLine(h, failures)) })
 		return
 	}
-	f.locked(func() {
+	f.withLock(func() {
 		for _, line := range HookText(h, failures) {
 			f.form.note("", line)
 		}

@@ -39,9 +39,9 @@ func (f *fleetPlan) event(machine string, ev states.Event) {
 		f.failing[machine] = append(f.failing[machine], ev)
 		return
 	}
-	kept := h.text.kept()
+	before := h.text.countHeld()
 	h.text.Event(ev)
-	if h.take() != "" || h.text.kept() > kept {
+	if h.take() != "" || h.text.countHeld() > before {
 		f.rows[machine] = append(f.rows[machine], ev)
 	}
 }

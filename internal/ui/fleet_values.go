@@ -64,7 +64,7 @@ func (p *differences) values(g *Gap, spaces string) string {
 			break
 		}
 		hosts += len(v.hosts)
-		parts = append(parts, p.dim(fewNames(v.hosts)+": ")+shortened(v.text))
+		parts = append(parts, p.dim(fewNames(v.hosts)+": ")+shorten(v.text))
 	}
 	if more := len(g.Row.Hosts) - hosts; more > 0 {
 		parts = append(parts, p.dim(fmt.Sprintf("and %d more (-v shows all)", more)))
@@ -80,8 +80,8 @@ func fewNames(hosts []string) string {
 	return fmt.Sprintf("%s and %d more", strings.Join(hosts[:maxValueName], ", "), len(hosts)-maxValueName)
 }
 
-// shortened cuts a long text.
-func shortened(s string) string {
+// shorten cuts a long text.
+func shorten(s string) string {
 	if runes := []rune(s); len(runes) > maxValue {
 		return string(runes[:maxValue-1]) + "…"
 	}

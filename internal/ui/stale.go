@@ -59,13 +59,13 @@ func indentRow(ev *states.Event) string {
 // and the diff of the two.
 func Stale(address string, planned, now *states.Event, diff string, color bool) string {
 	t := &text{style: style(color)}
-	t.print(t.red("✗ "), t.bold(clean(address)), "  planned: ", Line(foreseen(planned)), t.dim("; now: "), Line(foreseen(now)), "\n")
+	t.print(t.red("✗ "), t.bold(clean(address)), "  planned: ", Line(rowWord(planned)), t.dim("; now: "), Line(rowWord(now)), "\n")
 	t.diff(diff)
 	return string(t.buf)
 }
 
-// foreseen is a row of a plan in a word.
-func foreseen(ev *states.Event) string {
+// rowWord is a row of a plan in a word.
+func rowWord(ev *states.Event) string {
 	switch {
 	case ev == nil:
 		return "nothing"

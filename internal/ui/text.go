@@ -157,11 +157,11 @@ func (t *text) part(ev *states.Event) {
 		t.hold(ev)
 		return
 	}
-	t.shown(ev)
+	t.showPart(ev)
 }
 
-// shown shows the row of a part that has not failed.
-func (t *text) shown(ev *states.Event) {
+// showPart shows the row of a part that has not failed.
+func (t *text) showPart(ev *states.Event) {
 	acts := ev.Outcome == states.Changed || ev.Outcome == "" && ev.Action != states.NoChange
 	switch {
 	case acts:

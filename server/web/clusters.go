@@ -82,9 +82,9 @@ func (p *Pages) undeployCluster(v *view) (*act, error) {
 		}
 	}
 	a := &act{Title: "Undeploy the cluster " + name + " of " + site, Button: "Undeploy", IsGrave: true, Back: "/clusters", Fields: []field{reason()}, Command: []string{"tenet", "undeploy", site, "cluster." + name},
-		Effects: []string{named(members, "lose what the cluster has made there, "+count(parts, "part")+" in all")}}
+		Effects: []string{sentenceOf(members, "lose what the cluster has made there, "+count(parts, "part")+" in all")}}
 	if len(away) > 0 {
-		a.Effects = append(a.Effects, named(away, "are away: it goes when they are back"))
+		a.Effects = append(a.Effects, sentenceOf(away, "are away: it goes when they are back"))
 	}
 	a.Effects = append(a.Effects, "The next deployment of "+site+" brings it back.")
 	a.Do = func(form url.Values) (string, error) {

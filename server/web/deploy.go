@@ -65,7 +65,7 @@ func (v *view) deployEffects(r *api.Revision, hosts string) ([]string, error) {
 	brought := fmt.Sprintf("are brought to revision %d, where enrolled and not pinned", r.Number)
 	last := "They begin in the batches of the site's rollout. A deployment of the site that is under way is superseded once this one begins."
 	if hosts == "" || hosts == access.All {
-		return []string{named(r.Hosts, brought), "So is a host that is new later.", last}, nil
+		return []string{sentenceOf(r.Hosts, brought), "So is a host that is new later.", last}, nil
 	}
 	list, err := get[api.HostList](v, "/v1/hosts", url.Values{"select": {hosts}, "state": {"active"}, "limit": {"1000"}, "count": {"true"}})
 	if err != nil {
@@ -82,7 +82,7 @@ func (v *view) deployEffects(r *api.Revision, hosts string) ([]string, error) {
 		}
 	}
 	if list.Next != "" && list.Total != nil { // more than are looked at
-		return []string{"Of " + count(*list.Total, "host") + " that " + hosts + " names, those that the site declares are brought to the revision: " + listed(names, maxNamed) + ".", last}, nil
+		return []string{"Of " + count(*list.Total, "host") + " that " + hosts + " names, those that the site declares are brought to the revision: " + listNames(names, maxNames) + ".", last}, nil
 	}
-	return []string{named(names, brought), last}, nil
+	return []string{sentenceOf(names, brought), last}, nil
 }

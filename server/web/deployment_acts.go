@@ -20,18 +20,18 @@ func (p *Pages) registerDeploymentActs() {
 	p.act("/deployments/{id}/abort", p.abortDeployment)
 }
 
-// maxNamed is how many hosts an act names.
-const maxNamed = 12
+// maxNames is how many hosts an act names.
+const maxNames = 12
 
-// named is a sentence about hosts, with how many and who they are: "3 hosts begin: web1, web2, web3."
-func named(names []string, text string) string {
+// sentenceOf is a sentence about hosts, with how many and who they are: "3 hosts begin: web1, web2, web3."
+func sentenceOf(names []string, text string) string {
 	if len(names) < 2 {
 		text = singular(text)
 	}
 	if len(names) == 0 {
 		return "No host " + text + "."
 	}
-	return count(len(names), "host") + " " + text + ": " + listed(names, maxNamed) + "."
+	return count(len(names), "host") + " " + text + ": " + listNames(names, maxNames) + "."
 }
 
 // singular has a sentence be about one host: by its verb, which is its first word.
@@ -126,13 +126,13 @@ func planChanged(id int64) *api.Problem {
 
 // consentEffects says what begins.
 func (d *shownDeployment) consentEffects() []string {
-	list := []string{named(d.names(func(*api.DeployHost) bool { return true }), fmt.Sprintf("are brought to revision %d of %s", d.Revision, d.Site))}
+	list := []string{sentenceOf(d.names(func(*api.DeployHost) bool { return true }), fmt.Sprintf("are brought to revision %d of %s", d.Revision, d.Site))}
 	if len(d.Batches) > 1 {
 		first := d.names(func(h *api.DeployHost) bool { return h.Batch == 1 })
-		list = append(list, fmt.Sprintf("They begin in %d batches. In the first, %s", len(d.Batches), named(first, "begin")))
+		list = append(list, fmt.Sprintf("They begin in %d batches. In the first, %s", len(d.Batches), sentenceOf(first, "begin")))
 	}
 	if out := d.in("out"); len(out) > 0 {
-		list = append(list, named(out, "are out now, to join on return"))
+		list = append(list, sentenceOf(out, "are out now, to join on return"))
 	}
 	if d.Plan != nil {
 		list = append(list, "It holds for the plan that was shown: a host that plans something else waits.")
@@ -145,7 +145,7 @@ func (p *Pages) pauseDeployment(v *view) (*act, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := deploymentAct(d, "Pause", "pause", named(d.in("pending", "out"), "begin no more until it is continued"), named(d.in("begun"), "have begun: that goes on"))
+	a := deploymentAct(d, "Pause", "pause", sentenceOf(d.in("pending", "out"), "begin no more until it is continued"), sentenceOf(d.in("begun"), "have begun: that goes on"))
 	return v.steer(a, d, "pause", fmt.Sprintf("Deployment %d is paused.", d.ID)), nil
 }
 
@@ -154,12 +154,12 @@ func (p *Pages) continueDeployment(v *view) (*act, error) {
 	if err != nil {
 		return nil, err
 	}
-	effects := []string{named(d.in("pending"), "begin batch by batch")}
+	effects := []string{sentenceOf(d.in("pending"), "begin batch by batch")}
 	if out := d.in("out"); len(out) > 0 {
-		effects = append(effects, named(out, "are out: it goes on without, until they return"))
+		effects = append(effects, sentenceOf(out, "are out: it goes on without, until they return"))
 	}
 	if unsteady := d.names(func(h *api.DeployHost) bool { return h.Why != nil && h.Why.Code == "unsteady" }); len(unsteady) > 0 {
-		effects = append(effects, named(unsteady, "may change once more, after what others give has changed it again and again"))
+		effects = append(effects, sentenceOf(unsteady, "may change once more, after what others give has changed it again and again"))
 	}
 	return v.steer(deploymentAct(d, "Continue", "continue", effects...), d, "continue", fmt.Sprintf("Deployment %d goes on.", d.ID)), nil
 }
@@ -171,7 +171,7 @@ func (p *Pages) abortDeployment(v *view) (*act, error) {
 	}
 	not := d.names(func(h *api.DeployHost) bool { return h.Turn == 0 })
 	begun := d.names(func(h *api.DeployHost) bool { return h.Turn > 0 })
-	a := deploymentAct(d, "Abort", "abort", named(not, "have not begun: what is there stays"), named(begun, "have begun: this revision stays there"), "It cannot be continued. To bring the rest to the revision, deploy it again.")
+	a := deploymentAct(d, "Abort", "abort", sentenceOf(not, "have not begun: what is there stays"), sentenceOf(begun, "have begun: this revision stays there"), "It cannot be continued. To bring the rest to the revision, deploy it again.")
 	a.IsGrave = true
 	if d.Phase == string(deploy.Done) { // of which nothing is left but that hosts may come late
 		a.Title, a.Button = fmt.Sprintf("Let no more hosts join deployment %d of %s", d.ID, d.Site), "Let no more join"

@@ -15,9 +15,9 @@ func (v *view) showCounts(m *deploymentPage) error {
 	delete(m.Filter, "batch")
 	delete(m.Filter, "reason")
 	delete(m.Filter, "words")
-	m.Tally = m.counted(m.Counts.States, true)
+	m.Tally = m.tallyOf(m.Counts.States, true)
 	for _, turn := range m.Counts.Turns {
-		row := batchRow{Number: turn.Turn, Label: m.label(turn.Turn), IsCurrent: turn.Turn > 0 && turn.Turn == m.Turn && (m.Phase == "rolling" || m.Phase == "paused"), Tally: m.counted(turn.States, false)}
+		row := batchRow{Number: turn.Turn, Label: m.label(turn.Turn), IsCurrent: turn.Turn > 0 && turn.Turn == m.Turn && (m.Phase == "rolling" || m.Phase == "paused"), Tally: m.tallyOf(turn.States, false)}
 		m.Matrix = append(m.Matrix, row)
 	}
 	if len(m.Matrix) > 0 && m.Matrix[0].Number == 0 { // those that have not begun come last
@@ -42,8 +42,8 @@ func (v *view) showCounts(m *deploymentPage) error {
 	return nil
 }
 
-// counted is a tally of what the API has counted. Only hosts of all batches can be listed by it.
-func (m *deploymentPage) counted(states map[rollout.State]int, isAll bool) tally {
+// tallyOf is a tally of what the API has counted. Only hosts of all batches can be listed by it.
+func (m *deploymentPage) tallyOf(states map[rollout.State]int, isAll bool) tally {
 	t := tally{}
 	for _, state := range hostStates() {
 		one := share{Word: state, Class: stateClass(state), Count: states[rollout.State(state)]}

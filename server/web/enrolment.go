@@ -163,7 +163,7 @@ func (p *Pages) settleHosts(v *view) (*act, error) {
 		ids, names = append(ids, string(h.ID)), append(names, h.Name)
 	}
 	return &act{Title: "Decide on " + count(len(ids), "host"), Button: "Decide", Back: "/enrolment", Command: append([]string{"tenet", "host", "settle"}, names...),
-		Effects: []string{"Copies of them were noticed at once, as after a restored snapshot: " + listed(names, 12) + ".", "Hosts that are the right ones go on, and what each says next counts. The others are locked: they keep what they have, and report."},
+		Effects: []string{"Copies of them were noticed at once, as after a restored snapshot: " + listNames(names, 12) + ".", "Hosts that are the right ones go on, and what each says next counts. The others are locked: they keep what they have, and report."},
 		Fields:  []field{{Name: "accept", Label: "They are", Kind: "choice", Options: []option{{"", "not known: lock them"}, {"yes", "the right ones: let them go on"}}}, reason()},
 		Do: func(form url.Values) (string, error) {
 			err := v.send(http.MethodPost, "/v1/hosts/settle", map[string]any{"hosts": ids, "accept": form.Get("accept") != "", "reason": form.Get("reason")}, nil)
@@ -171,8 +171,8 @@ func (p *Pages) settleHosts(v *view) (*act, error) {
 		}}, nil
 }
 
-// listed names some things, and says how many more there are.
-func listed(names []string, most int) string {
+// listNames names some things, and says how many more there are.
+func listNames(names []string, most int) string {
 	if len(names) <= most {
 		return strings.Join(names, ", ")
 	}

@@ -77,7 +77,7 @@ func rollbackEffects(site string, list []deploy.RollbackOf) (effects []string) {
 		if w.from == w.to {
 			text = fmt.Sprintf("at revision %d of %s, which they have already", w.to, site)
 		}
-		effects = append(effects, named(groups[w], text))
+		effects = append(effects, sentenceOf(groups[w], text))
 	}
 	return effects
 }
@@ -109,7 +109,7 @@ func pinEffects(site string, pins []deploy.Pin) (effects []string) {
 		groups[pin.Revision] = append(groups[pin.Revision], pin.Name)
 	}
 	for _, revision := range slices.SortedFunc(maps.Keys(groups), func(a, b string) int { return cmp.Or(cmp.Compare(number(a), number(b)), cmp.Compare(a, b)) }) {
-		effects = append(effects, named(groups[revision], "are pinned to revision "+revision+" of "+site))
+		effects = append(effects, sentenceOf(groups[revision], "are pinned to revision "+revision+" of "+site))
 	}
 	return effects
 }

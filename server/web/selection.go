@@ -30,8 +30,8 @@ func (p *Pages) registerSelection() {
 	}
 }
 
-// selected are the hosts that the page's address names.
-func (v *view) selected() ([]string, error) {
+// selection is the hosts that the page's address names.
+func (v *view) selectedHosts() ([]string, error) {
 	names := strings.FieldsFunc(v.r.URL.Query().Get("select"), func(r rune) bool { return r == ',' })
 	slices.Sort(names)
 	names = slices.Compact(names)
@@ -45,11 +45,11 @@ func (v *view) selected() ([]string, error) {
 }
 
 func (v *view) selection(one selectionAct) (*act, error) {
-	names, err := v.selected()
+	names, err := v.selectedHosts()
 	if err != nil {
 		return nil, err
 	}
-	a := &act{Title: one.Verb + " " + count(len(names), "host"), Button: one.Verb, IsGrave: one.IsGrave, Back: "/hosts", Effects: []string{listed(names, 20) + ".", one.Effect}, Fields: []field{reason()}}
+	a := &act{Title: one.Verb + " " + count(len(names), "host"), Button: one.Verb, IsGrave: one.IsGrave, Back: "/hosts", Effects: []string{listNames(names, 20) + ".", one.Effect}, Fields: []field{reason()}}
 	if len(names) == 1 {
 		a.Command = []string{"tenet", "host", one.Name, names[0]}
 	}

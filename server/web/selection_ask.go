@@ -30,12 +30,12 @@ func (p *Pages) registerSelectionAsks() {
 
 // askSelected asks each host that was selected.
 func (v *view) askSelected(a act, effect, operation string) (*act, error) {
-	names, err := v.selected()
+	names, err := v.selectedHosts()
 	if err != nil {
 		return nil, err
 	}
 	a.Title, a.Back = a.Title+" "+count(len(names), "host"), "/hosts"
-	a.Effects = []string{listed(names, 20) + ".", effect}
+	a.Effects = []string{listNames(names, 20) + ".", effect}
 	a.Command = append(a.Command, strings.Join(names, ","))
 	verb, _, _ := strings.Cut(a.Title, " ")
 	a.Do = func(form url.Values) (string, error) {
@@ -72,7 +72,7 @@ func (v *view) together(names []string, verb string, do func(name string) error)
 
 // planSelected makes a deployment for the hosts that were selected. They plan, and nothing begins before a person has seen what they would do.
 func (p *Pages) planSelected(v *view) (*act, error) {
-	names, err := v.selected()
+	names, err := v.selectedHosts()
 	if err != nil {
 		return nil, err
 	}
@@ -90,7 +90,7 @@ func (p *Pages) planSelected(v *view) (*act, error) {
 		return nil, &api.Problem{Status: http.StatusNotFound, Title: "Nothing to plan", Detail: "There is no site that you may deploy.", Hint: "A site comes to the server by: tenet deploy SITE"}
 	}
 	a := &act{Title: "Plan for " + count(len(names), "host"), Button: "Plan", Back: "/deployments",
-		Effects: []string{listed(names, 20) + ".", "Each plans what it would do for the newest revision of the site. Nothing begins until somebody has looked at that and starts it."},
+		Effects: []string{listNames(names, 20) + ".", "Each plans what it would do for the newest revision of the site. Nothing begins until somebody has looked at that and starts it."},
 		Fields: []field{site, {Name: "consent", Label: "It begins when", Kind: "choice", Options: []option{{"start", "somebody who may deploy starts it"}, {"approve", "another person approves it"}}},
 			{Name: "message", Label: "Message", Kind: "text", Hint: "Why, for who looks at it later."}}}
 	a.Do = func(form url.Values) (string, error) {

@@ -96,7 +96,7 @@ func (s *serverPage) Programs(list []api.ReleaseProgram) string {
 	for _, p := range list {
 		words = append(words, p.Name+" "+p.OS+"/"+p.Arch)
 	}
-	return listed(words, maxNamed)
+	return listNames(words, maxNames)
 }
 
 // Verbs are those of a key, as words.
@@ -120,7 +120,7 @@ func (p *Pages) resumeServer(v *view) (*act, error) {
 	a := &act{Title: "Have the server deliver again", Button: "Resume", IsGrave: true, Back: "/server", Fields: []field{reason()}, Command: []string{"tenet", "server", "resume"},
 		Effects: []string{"From then on hosts get again what is wanted of them, by numbers that come after all that they have shown."}}
 	if len(names) > 0 {
-		a.Effects = append(a.Effects, named(names, "have something later that the server does not know: that stays until something is deployed there"))
+		a.Effects = append(a.Effects, sentenceOf(names, "have something later that the server does not know: that stays until something is deployed there"))
 	} else {
 		a.Effects = append(a.Effects, "No host has shown anything that the server does not know. One that is away may still.")
 	}
@@ -189,11 +189,11 @@ func (p *Pages) steerUpdate(v *view) (*act, error) {
 		return names
 	}
 	a := &act{Title: fmt.Sprintf("Continue the update to %s", u.Version), Button: "Continue", Back: "/server", Fields: []field{reason()}, Command: []string{"tenet", "update", "--continue"},
-		Effects: []string{named(in("out"), "are out: it goes on without, until they return"), named(in("pending"), "begin batch by batch")}}
+		Effects: []string{sentenceOf(in("out"), "are out: it goes on without, until they return"), sentenceOf(in("pending"), "begin batch by batch")}}
 	notice := "The update goes on."
 	if name == "abort" {
 		a.Title, a.Button, a.IsGrave, a.Command, notice = fmt.Sprintf("End the update to %s", u.Version), "End it", true, []string{"tenet", "update", "--abort"}, "The update has ended."
-		a.Effects = []string{named(in("pending", "out", "begun"), "have not switched yet: the program stays, unless it has just been changed"), named(in("ready"), "run the release: that stays")}
+		a.Effects = []string{sentenceOf(in("pending", "out", "begun"), "have not switched yet: the program stays, unless it has just been changed"), sentenceOf(in("ready"), "run the release: that stays")}
 	}
 	a.Do = func(form url.Values) (string, error) {
 		return notice, v.send(http.MethodPost, route("v1", "updates", n, name), map[string]any{"reason": form.Get("reason")}, nil)

@@ -84,8 +84,8 @@ func (s sourceRow) Every() string {
 	return count(n, "second")
 }
 
-// Shown are the components, unless the source stands as one whole.
-func (s sourceRow) Shown() []api.SourceComponent {
+// ComponentRows are the components, unless the source stands as one whole.
+func (s sourceRow) ComponentRows() []api.SourceComponent {
 	if len(s.Components) == 1 && s.Components[0].Name == "" {
 		return nil
 	}

@@ -43,7 +43,7 @@ func (p *Pages) retireAuthorities(v *view) (*act, error) {
 		}
 	}
 	return &act{Title: "Trust the present CA alone", Button: "Retire the others", IsGrave: true, Back: "/server", Fields: []field{reason()}, Command: []string{"tenet", "trust", "retire"},
-		Effects: []string{"Former ones are trusted no more: " + listed(former, maxNamed) + ".", "A host that was away all the time since the CA was replaced does not find back by itself, and has to join again."},
+		Effects: []string{"Former ones are trusted no more: " + listNames(former, maxNames) + ".", "A host that was away all the time since the CA was replaced does not find back by itself, and has to join again."},
 		Do: func(form url.Values) (string, error) {
 			return "Only the present CA is trusted.", v.send(http.MethodPost, "/v1/trust/retire", map[string]any{"reason": form.Get("reason")}, nil)
 		}}, nil
