@@ -22,6 +22,7 @@ type loginCmd struct {
 	CADigest  string `name:"ca-digest" help:"The SHA-256 of the server's CA, as the server prints it." placeholder:"DIGEST"`
 	Browser   bool   `help:"Log in by the provider of identity that the server has, in a browser on this machine."`
 	TokenFile string `help:"Log in by the token of a program, which is in this file." placeholder:"FILE"`
+	Sign      string `help:"Sign what hosts are asked for by this private key, in the place of the server." placeholder:"KEY"`
 }
 
 // loggedIn is who is logged in, as JSON.
@@ -37,6 +38,9 @@ func (cmd *loginCmd) Run(ctx runContext, s *client) error {
 		return err
 	}
 	with := api.Credentials{URL: cmd.URL, Name: cmd.Name}
+	if with.Sign, err = signingKeyFile(cmd.Sign); err != nil {
+		return err
+	}
 	if with.Authority, err = cmd.authority(ctx, s); err != nil {
 		return err
 	}
@@ -67,6 +71,20 @@ func (cmd *loginCmd) login(ctx context.Context, s *client, dir string, with api.
 	}
 	c, err := api.Login(ctx, dir, with)
 	return c, failure(err)
+}
+
+// signingKeyFile gives the path of a private key that is read whenever hosts are asked for something; empty: there is none.
+func signingKeyFile(name string) (string, error) {
+	if name == "" {
+		return "", nil
+	}
+	if _, err := readSigningKey(name); err != nil {
+		return "", failure(err)
+	}
+	if info, err := os.Stat(name); err != nil || !info.Mode().IsRegular() {
+		return "", usage("give a file that stays", "--sign: %s is no regular file", name)
+	}
+	return filepath.Abs(name)
 }
 
 // authority finds out which CA is the server's: the one that was named, one that this machine
@@ -167,4 +185,18 @@ func (s *client) server() (*api.Client, error) {
 	}
 	c, err := api.Open(dir)
 	return c, failure(err)
+}
+
+// serverOfHosts is server, by which hosts are asked for something: the login's own key signs that, if it has one.
+func (s *client) serverOfHosts() (*api.Client, error) {
+	c, err := s.server()
+	if err != nil || c.Saved().Sign == "" {
+		return c, err
+	}
+	key, err := readSigningKey(c.Saved().Sign)
+	if err != nil {
+		return nil, failure(err)
+	}
+	c.SignBy(key)
+	return c, nil
 }

@@ -68,7 +68,7 @@ func (s *client) members(ctx context.Context, hosts []lang.Host, site string, no
 				return nil, usage("leave it out", "--root is a tree of this machine, and %s is another one", h.Name)
 			}
 			if server == nil {
-				if server, err = s.server(); err != nil {
+				if server, err = s.serverOfHosts(); err != nil {
 					return nil, err
 				}
 			}

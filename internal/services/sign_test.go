@@ -104,8 +104,14 @@ func (d *desk) has() string {
 	return string(data)
 }
 
-// takeAssign has another document take from the server that it says what hosts are to be: a key signs it that may sign trust.
+// takeAssign has another document take from the server that it says what hosts are to be.
 func (d *desk) takeAssign(key string) {
+	d.Helper()
+	d.leaveServer(key, "open", "ping", "status", "managed", "history", "logs", "plan")
+}
+
+// leaveServer has another document say what the server's key may sign: a key signs it that may sign trust.
+func (d *desk) leaveServer(key string, verbs ...trust.Verb) {
 	d.Helper()
 	var next trust.Document
 	if err := json.Unmarshal([]byte(d.must("trust", "draft")), &next); err != nil {
@@ -113,7 +119,7 @@ func (d *desk) takeAssign(key string) {
 	}
 	for i, k := range next.Keys {
 		if k.Name == "server" {
-			next.Keys[i].Verbs = []trust.Verb{"open", "ping", "status", "managed", "history", "logs", "plan"}
+			next.Keys[i].Verbs = verbs
 		}
 	}
 	text, err := json.Marshal(next)
@@ -183,4 +189,44 @@ func TestDeploySign(t *testing.T) {
 	if got := d.has(); got != "hunter2 is two" {
 		t.Errorf("h1 has %q", got)
 	}
+}
+
+// What hosts are asked for is signed by the key of a login where the server's own may not: hosts do what that key may ask for, and no more.
+func TestRequestsSignedByOperators(t *testing.T) {
+	t.Parallel()
+	d := newDesk(newFarm(t, "", 1, "127.0.0.1"))
+	d.site("hunter2")
+	public := d.must("trust", "key", "olga.key")
+	d.must("trust", "add-key", public, "--name", "olga", "--verb", "trust,open,ping,plan,apply,history")
+	d.leaveServer("olga.key", "status")
+	if _, said, code := d.tenet("ping", "-i", "site"); code == 0 || !strings.Contains(said, "tenet login URL --sign KEY") {
+		t.Errorf("ping by the server's key: exit code %d\n%s", code, said)
+	}
+
+	login := filepath.Join(d.dir, "config", "tenet", "server.json")
+	var saved map[string]any
+	data, err := os.ReadFile(login)
+	if err := errors.Join(err, json.Unmarshal(data, &saved)); err != nil {
+		t.Fatal(err)
+	}
+	d.write("secret", saved["secret"].(string))
+	d.write("open.key", "")
+	if err := os.Chmod(filepath.Join(d.dir, "open.key"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	again := []string{"login", saved["url"].(string), "--token-file", "secret", "--ca-digest", saved["authority"].(string), "--sign"}
+	d.refused("others may read", append(again, "open.key")...)
+	d.must(append(again, "olga.key")...)
+
+	d.must("ping", "-i", "site")
+	if _, said, code := d.tenet("apply", "site", "--yes"); code != 0 {
+		t.Fatalf("apply: exit code %d\n%s", code, said)
+	}
+	if got := d.has(); got != "hunter2" {
+		t.Errorf("h1 has %q", got)
+	}
+	if out, err := exec.CommandContext(t.Context(), "grep", "-rlE", `"verb":"apply".*"key":"olga"`, d.farm.dir, "--include=requests.jsonl").Output(); err != nil || len(out) == 0 {
+		t.Errorf("h1 does not know whose key has asked it: %v", err)
+	}
+	d.refused("no key that may exec", "exec", "-i", "site", "--", "true")
 }

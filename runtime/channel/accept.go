@@ -215,9 +215,16 @@ func (s *session) greet() error {
 }
 
 // request takes a request in, if it is signed as it has to be.
-func (s *session) request(data []byte) error {
+func (s *session) request(data []byte) (err error) {
 	a := s.acceptor
 	var r request
+	if s.recipient != nil && !s.asked {
+		defer func() {
+			if err != nil && !s.asked {
+				err = &RefusalError{err}
+			}
+		}()
+	}
 	if err := json.Unmarshal(data, &r); err != nil || r.Signed == nil {
 		return refused("a request cannot be read, or is signed by nobody")
 	}

@@ -13,6 +13,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"hash"
 
@@ -126,14 +127,31 @@ type reason struct {
 	Code    string `json:"code,omitempty"`
 	Message string `json:"message"`
 	Hint    string `json:"hint,omitempty"`
+	// Refused says that nothing was begun of the second request.
+	Refused bool `json:"refused,omitempty"`
 }
+
+// RefusalError says that nothing was begun of what a host was asked for on an open connection.
+type RefusalError struct{ Err error }
+
+// Error says why.
+func (e *RefusalError) Error() string { return e.Err.Error() }
+
+// Unwrap gives why.
+func (e *RefusalError) Unwrap() error { return e.Err }
 
 func reasonOf(err error) reason {
-	return reason{Code: diag.CodeOf(err), Message: err.Error(), Hint: diag.HintOf(err)}
+	_, isRefusal := errors.AsType[*RefusalError](err)
+	return reason{Code: diag.CodeOf(err), Message: err.Error(), Hint: diag.HintOf(err), Refused: isRefusal}
 }
 
+// err gives the reason as an error: a wire.FailedError, as a runner says of what it does not begin, where nothing was.
 func (r reason) err() error {
-	return &diag.HintError{Code: r.Code, Err: fmt.Errorf("%.2000s", diag.Clean(r.Message, "\n", '�')), Hint: diag.Clean(r.Hint, "\n", '�')}
+	err := &diag.HintError{Code: r.Code, Err: fmt.Errorf("%.2000s", diag.Clean(r.Message, "\n", '�')), Hint: diag.Clean(r.Hint, "\n", '�')}
+	if r.Refused {
+		return wire.NewFailedError(err)
+	}
+	return err
 }
 
 // closing is a packet that ends a connection.

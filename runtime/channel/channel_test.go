@@ -25,6 +25,7 @@ type world struct {
 	t        *testing.T
 	host     trust.PrivateKey
 	server   trust.PrivateKey
+	operator trust.PrivateKey // may open connections and ping
 	acceptor *channel.Acceptor
 
 	mu       sync.Mutex
@@ -47,10 +48,11 @@ func newKey(t *testing.T) trust.PrivateKey {
 
 func newWorld(t *testing.T, serve func(ctx context.Context, c *wire.Conn, o wire.Opening) error) *world {
 	t.Helper()
-	w := &world{t: t, host: newKey(t), server: newKey(t), dialers: map[string]*transport{}}
+	w := &world{t: t, host: newKey(t), server: newKey(t), operator: newKey(t), dialers: map[string]*transport{}}
 	recovery := newKey(t)
 	document, err := trust.Sign(trust.KindDocument, trust.Document{Generation: 1, Number: 1, Issued: time.Now(), Recovery: recovery.Public(),
-		Keys: []trust.Delegated{{Key: w.server.Public(), Name: "server", Verbs: append(channel.Verbs(), trust.VerbTrust)}}}, w.server, recovery)
+		Keys: []trust.Delegated{{Key: w.server.Public(), Name: "server", Verbs: append(channel.Verbs(), trust.VerbTrust)},
+			{Key: w.operator.Public(), Name: "olga", Verbs: []trust.Verb{channel.Open, channel.VerbOf(wire.OpPing)}}}}, w.server, recovery)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -139,7 +141,7 @@ func (t *transport) Send(data []byte) error {
 	if err != nil {
 		return err
 	}
-	if d != nil {
+	if d != nil && d.Signed == nil {
 		d.Unsigned.ID, d.Unsigned.Operator = trust.NewRequestID(), "alice"
 		signed, err := trust.Sign(trust.KindRequest, d.Unsigned, t.w.server)
 		if err == nil {
@@ -222,6 +224,28 @@ func TestWhatIsPassedOn(t *testing.T) {
 		}
 	}
 	if len(w.begun) != 2 || w.begun[0].Verb != channel.Open || w.begun[1].Verb != "exec" || w.begun[1].Operator != "alice" || w.begun[1].Key != "server" || w.begun[0].ID == w.begun[1].ID {
+		t.Errorf("the host has begun %+v", w.begun)
+	}
+}
+
+// What an operator signs needs no signature of who passes it on. The host knows whose key it was, and does what that key may ask for, and no more.
+func TestSignedByDialer(t *testing.T) {
+	w := newWorld(t, serving(t))
+	m := &remote.Machine{Name: "subject", Caller: machine.Caller{User: "mallory"}, Registry: modules.Standard(), Dial: func(ctx context.Context, o wire.Opening) (*wire.Conn, *wire.Hello, error) {
+		tr := w.transport()
+		sign := func(r trust.Request) (*trust.Signed, error) { return trust.Sign(trust.KindRequest, r, w.operator) }
+		return channel.Dial(ctx, tr, channel.Peer{Identity: w.host.Public(), Session: tr.id, Sign: sign}, o)
+	}}
+	if _, err := m.Ping(t.Context()); err != nil {
+		t.Fatalf("ping: %v", err)
+	}
+	_, err := m.Exec(t.Context(), machine.Exec{Argv: []string{"true"}}, machine.Observer{})
+	if refusal, ok := errors.AsType[*machine.Error](err); !ok || refusal.Code != channel.CodeRefused { // and not that it is not known whether it was done
+		t.Errorf("exec, which the key may not: %v", err)
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.begun) != 3 || w.begun[1].Verb != "ping" || w.begun[1].Key != "olga" || w.begun[1].Operator != "" || w.begun[2].Verb != channel.Open {
 		t.Errorf("the host has begun %+v", w.begun)
 	}
 }

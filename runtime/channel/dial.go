@@ -29,6 +29,8 @@ type Transport interface {
 type Peer struct {
 	Identity trust.PublicKey
 	Session  string // names the connection: random
+	// Sign signs what the host is asked for, by a key of the dialer's own; nil: whoever passes packets on does.
+	Sign func(trust.Request) (*trust.Signed, error)
 }
 
 // patience is how long a host may take to say Hello: it gathers facts for it.
@@ -151,8 +153,18 @@ func (d *dialer) begin(nonce []byte, o wire.Opening) (*request, error) {
 	if r.Clear, err = json.Marshal(o); err != nil {
 		return nil, err
 	}
-	r.Sealed, err = d.seal(nil)
-	return r, err
+	if r.Sealed, err = d.seal(nil); err != nil {
+		return nil, err
+	}
+	return r, d.sign(r)
+}
+
+// sign signs a request that is complete, where the dialer has a key for that.
+func (d *dialer) sign(r *request) (err error) {
+	if d.peer.Sign != nil {
+		r.Signed, err = d.peer.Sign(trust.Request{Host: d.host, ID: trust.NewRequestID(), Nonce: r.Nonce, Verb: r.Verb, Body: r.body(d.peer.Session)})
+	}
+	return err
 }
 
 // answers is what the key for the way back is exported for.
@@ -257,6 +269,9 @@ func (d *dialer) ask(frame []byte) error {
 		return err
 	}
 	if r.Sealed, err = d.seal(plain); err != nil {
+		return err
+	}
+	if err := d.sign(r); err != nil {
 		return err
 	}
 	data, err := jsonPacket(kindRequest, r)

@@ -135,6 +135,9 @@ type End struct {
 // FailedError is a Failure that the other side reports.
 type FailedError struct{ Failure states.Failure }
 
+// NewFailedError gives an error in the place of the other side that has failed by it.
+func NewFailedError(err error) *FailedError { return &FailedError{*states.FailureOf(err)} }
+
 // Error gives the message.
 func (e *FailedError) Error() string { return e.Failure.Message }
 

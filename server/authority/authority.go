@@ -198,7 +198,7 @@ func (a *Authority) sign(kind trust.Kind, verb trust.Verb, content any) (*trust.
 	}
 	if a.Chain().Newest().Signer(signed, verb) == nil {
 		return nil, &diag.HintError{Code: "forbidden", Message: "the trust document does not let the server sign for " + string(verb),
-			Hint: "sign with an operator's key that has this verb, or give it to the key \"" + ServerKey + "\""}
+			Hint: "sign with an operator's key that has this verb (tenet deploy --sign KEY; tenet login URL --sign KEY for what hosts are asked), or give it to the key \"" + ServerKey + "\""}
 	}
 	return signed, nil
 }

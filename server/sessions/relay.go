@@ -120,20 +120,27 @@ func (r *relay) Send(data []byte) error {
 		return err
 	}
 	if d != nil {
-		if !r.sessions.Hosts.MayReceive(r.to.Host) {
-			return &diag.HintError{Code: channel.CodeRefused, Err: fmt.Errorf("the host %s is locked or revoked", r.to.Host.Short()), Hint: "look at the host"}
+		data, err = r.allow(d, data)
+		if err != nil && d.Request != nil {
+			err = &channel.RefusalError{Err: err}
 		}
-		signed, err := r.sign(r.ctx, d)
 		if err != nil {
 			return err
 		}
-		if signed != nil {
-			if data, err = channel.WithSignature(data, signed); err != nil {
-				return err
-			}
-		}
 	}
 	return r.sessions.Broker.Send(r.to, link.Packet{Session: r.session, Data: data})
+}
+
+// allow decides on a request, and gives its packet with a signature.
+func (r *relay) allow(d *channel.Demand, data []byte) ([]byte, error) {
+	if !r.sessions.Hosts.MayReceive(r.to.Host) {
+		return nil, &diag.HintError{Code: channel.CodeRefused, Err: fmt.Errorf("the host %s is locked or revoked", r.to.Host.Short()), Hint: "look at the host"}
+	}
+	signed, err := r.sign(r.ctx, d)
+	if err != nil || signed == nil {
+		return data, err
+	}
+	return channel.WithSignature(data, signed)
 }
 
 // Receive waits for the next packet of the host.

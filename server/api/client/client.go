@@ -50,6 +50,8 @@ type Saved struct {
 	Person    string       `json:"person"` // who is logged in; PERSON/PROGRAM for a program
 	Secret    string       `json:"secret"`
 	Ends      time.Time    `json:"ends,omitzero"` // zero: not known
+	// Sign is the file of the private key that signs what hosts are asked for; empty: the server signs it.
+	Sign string `json:"sign,omitempty"`
 }
 
 // Client calls one server as one caller. It may be used by many goroutines.
@@ -58,6 +60,7 @@ type Client struct {
 	base  *url.URL
 	http  *http.Client
 	known known
+	key   *trust.PrivateKey // of Saved.Sign, once SignBy was called
 	// patience is how long a call waits because the server asks for it.
 	patience time.Duration
 	// sleep waits between attempts, and random is from 0 to 1. Tests replace them.
@@ -115,6 +118,9 @@ func (c *Client) save(dir string) error {
 	}
 	return atomicfile.Replace(filepath.Join(dir, fileName), atomicfile.Options{Mode: 0o600, Durable: true}, atomicfile.Data(text.Bytes()))
 }
+
+// SignBy has a key sign what hosts are asked for from then on, in place of the server's. It is called before Dial.
+func (c *Client) SignBy(key trust.PrivateKey) { c.key = &key }
 
 // Saved gives the login, with its secret.
 func (c *Client) Saved() Saved { return c.saved }

@@ -43,7 +43,11 @@ func (c *Client) Dial(ctx context.Context, name string, o wire.Opening) (*wire.C
 	}
 	socket.SetReadLimit(link.MaxPacket)
 	life, end := context.WithCancel(context.WithoutCancel(ctx))
-	return channel.Dial(ctx, &transport{socket: socket, ctx: life, end: end}, channel.Peer{Identity: h.Keys.Identity, Session: answer.Header.Get(connectionSession)}, o)
+	peer := channel.Peer{Identity: h.Keys.Identity, Session: answer.Header.Get(connectionSession)}
+	if c.key != nil {
+		peer.Sign = func(r trust.Request) (*trust.Signed, error) { return trust.Sign(trust.KindRequest, r, *c.key) }
+	}
+	return channel.Dial(ctx, &transport{socket: socket, ctx: life, end: end}, peer, o)
 }
 
 // isKnown refuses a host that is not the one that was asked for, or that had the name before.

@@ -22,7 +22,7 @@ const identityLimit = 10 * time.Minute
 // opens in a browser on this machine, which comes back here in the end. The code with which it
 // comes is of use to nobody else.
 func LoginByIdentity(ctx context.Context, dir string, with Credentials, show func(address string) error) (*Client, error) {
-	c, err := New(Saved{URL: with.URL, Authority: with.Authority})
+	c, err := New(Saved{URL: with.URL, Authority: with.Authority, Sign: with.Sign})
 	if err != nil {
 		return nil, err
 	}

@@ -22,6 +22,8 @@ type Credentials struct {
 	Name, Password string
 	// Token is that of a program, in place of a name and a password.
 	Token string
+	// Sign is Saved.Sign.
+	Sign string
 }
 
 // Session is who calls, and what they may do.
@@ -41,7 +43,7 @@ type Grant struct {
 
 // Login logs in, and keeps that in a folder in place of a former login. It is not kept where it fails.
 func Login(ctx context.Context, dir string, with Credentials) (*Client, error) {
-	c, err := New(Saved{URL: with.URL, Authority: with.Authority, Secret: with.Token})
+	c, err := New(Saved{URL: with.URL, Authority: with.Authority, Secret: with.Token, Sign: with.Sign})
 	if err != nil {
 		return nil, err
 	}
