@@ -56,13 +56,14 @@ func playServer(ctx context.Context, args []string) error {
 	if len(args) != 3 {
 		return errors.New("a server is given a folder and two addresses")
 	}
-	collection.Start(collection.Server())
+	collector := collection.Start(collection.Server())
 	c, err := setup{args[0], args[1], args[2]}.config()
 	if err != nil {
 		return err
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+	fault.Go(func() { collector.Settle(ctx) })
 	s, err := server.Open(ctx, c)
 	if err != nil {
 		return err

@@ -34,3 +34,62 @@ func TestCollector(t *testing.T) {
 	}
 	runtime.KeepAlive(alive)
 }
+
+// Memory is given back once nothing is collected any more, and again when there is more to give.
+func TestSettlingIsDue(t *testing.T) {
+	s := settling{}
+	for i, step := range []struct {
+		now  usage
+		want bool
+	}{
+		{usage{memory: 100, collections: 7}, false}, // at work
+		{usage{memory: 200, collections: 9}, false},
+		{usage{memory: 200, collections: 9}, true},
+	} {
+		if got := s.isDue(step.now); got != step.want {
+			t.Errorf("step %d: %v", i, got)
+		}
+	}
+	s.settle()
+	if now := read(); now.collections < 4 || s.settled == 0 {
+		t.Errorf("%d collections, and %d bytes are left", now.collections, s.settled)
+	}
+	if s.isDue(usage{memory: s.settled + s.settled/20, collections: s.last.collections}) {
+		t.Error("for next to nothing")
+	}
+	if !s.isDue(usage{memory: s.settled * 2, collections: s.last.collections}) {
+		t.Error("not after another burst")
+	}
+}
+
+// Stacks that were needed once do not stay.
+func TestSettleShrinksStacks(t *testing.T) {
+	const n = 200
+	deep, end := make(chan struct{}), make(chan struct{})
+	for range n {
+		go func() {
+			descend(200)
+			deep <- struct{}{}
+			<-end
+		}()
+	}
+	for range n {
+		<-deep
+	}
+	defer close(end)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	(&settling{}).settle()
+	runtime.ReadMemStats(&after)
+	if before.StackInuse < n*(32<<10) || after.StackInuse > before.StackInuse/2 {
+		t.Errorf("%d bytes of stacks become %d", before.StackInuse, after.StackInuse)
+	}
+}
+
+func descend(depth int) byte {
+	var frame [128]byte
+	if depth > 0 {
+		frame[depth%len(frame)] = descend(depth - 1)
+	}
+	return frame[0]
+}

@@ -19,6 +19,7 @@ import (
 	"github.com/tenetcm/tenet/modules"
 	"github.com/tenetcm/tenet/runtime/agent/daemon"
 	"github.com/tenetcm/tenet/runtime/agent/identity"
+	"github.com/tenetcm/tenet/runtime/fault"
 	"github.com/tenetcm/tenet/server"
 	"github.com/tenetcm/tenet/server/access"
 	"github.com/tenetcm/tenet/server/enroll"
@@ -34,6 +35,9 @@ var _ cli.Services = Services{}
 // Serve is cli.Services'.
 func (services Services) Serve(ctx context.Context, c cli.ServerConfig, ready func(cli.ServerReady), log func(string)) error {
 	services.Collector.Use(collection.Server())
+	resting, stop := context.WithCancel(ctx)
+	defer stop()
+	fault.Go(func() { services.Collector.Settle(resting) })
 	provider := access.ProviderOptions{Issuer: c.Issuer, ClientID: c.ClientID}
 	if c.ClientKey != "" {
 		secret, err := os.ReadFile(c.ClientKey)
