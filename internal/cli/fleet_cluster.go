@@ -195,13 +195,17 @@ func (v *fleetRun) joinClusters(ctx context.Context, members []*fleet.Member) ([
 			continue
 		}
 		err := l.Join(func(names []string, m langsite.Membership, leaves bool) (map[string]cluster.Answer, error) {
-			return v.client.askMembers(ctx, l.answers, names, machine.MemberRequest{Site: v.site.Name(), Membership: m, Leaves: leaves})
+			return v.client.askMembers(ctx, l.answers, names, machine.MemberRequest{Site: v.name, Membership: m, Leaves: leaves})
 		})
 		if err != nil {
 			return nil, err
 		}
-		v.site.Target.Clusters[l.Name] = l.Joined
-		if err := v.learnJoined(v.site.Name(), l.Latch); err != nil {
+		if v.isSavedPlan {
+			l.DemandAll()
+		} else {
+			v.site.Target.Clusters[l.Name] = l.Joined
+		}
+		if err := v.learnJoined(v.name, l.Latch); err != nil {
 			return nil, err
 		}
 		members = v.leaveAlone(members, l)

@@ -40,7 +40,7 @@ func (s *client) applyFleetPlan(ctx context.Context, cmd *applyCmd, plan *planfi
 			return err
 		}
 	}
-	if len(v.members) == 0 {
+	if len(v.members) == 0 && len(v.clusters) == 0 {
 		return newStatus(exitFailed, errors.New("none of these hosts has a plan that can be carried out, and nothing was done"), "tenet show FILE shows what fails; put it right, and plan again")
 	}
 	if err := s.preparePlannedHooks(ctx, v, plan, rollout); err != nil {
@@ -92,7 +92,7 @@ func (s *client) preparePlannedHooks(ctx context.Context, v *fleetRun, plan *pla
 // plannedFleet makes ready for a saved plan on its hosts, or those of them that --limit
 // selects. How they are reached says a site, and not the plan. File is what it was read from.
 func (s *client) plannedFleet(ctx context.Context, plan *planfile.Fleet, file string) (*fleetRun, error) {
-	hosts, inventory, err := s.plannedHosts(ctx, plan)
+	hosts, declared, inventory, err := s.plannedHosts(ctx, plan)
 	if err != nil {
 		return nil, err
 	}
@@ -129,6 +129,9 @@ func (s *client) plannedFleet(ctx context.Context, plan *planfile.Fleet, file st
 	v.hosts = hosts
 	if err == nil {
 		err = failure(v.exchangeOf(plan))
+	}
+	if err == nil {
+		err = v.latchPlan(ctx, plan, declared)
 	}
 	return v, err
 }
@@ -190,36 +193,36 @@ func (l *savedLines) line(file string, number int) string {
 }
 
 // plannedHosts are the hosts of a saved plan, as the site that --inventory names says how they
-// are reached: all, or those that --limit selects; with what the programs of that site's inventories answer.
-func (s *client) plannedHosts(ctx context.Context, plan *planfile.Fleet) ([]lang.Host, inventoryProgram, error) {
+// are reached: all, or those that --limit selects; with all that the site declares, and what the programs of its inventories answer.
+func (s *client) plannedHosts(ctx context.Context, plan *planfile.Fleet) (hosts, declared []lang.Host, _ inventoryProgram, _ error) {
 	path := s.globals.Inventory
 	if path == "" {
 		path = "."
 		if !lang.IsSite(os.DirFS(path)) {
-			return nil, nil, usage("name the site that declares them: -i SITE", "the plan is for %s, and nothing says how they are reached", people(len(plan.Hosts), "host", "hosts"))
+			return nil, nil, nil, usage("name the site that declares them: -i SITE", "the plan is for %s, and nothing says how they are reached", people(len(plan.Hosts), "host", "hosts"))
 		}
 	}
 	s.secretsHidden = true
 	c, err := s.loadBy(ctx, path, s.openInventory)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	c.Target.Inventory = askedOnce(c.Target.Inventory)
 	stop := s.limitEvaluation()
 	declared, groups, diags := c.Hosts(ctx, c.Target)
 	stop()
 	if err := s.diagnose(c, diags); err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
-	hosts := slices.DeleteFunc(slices.Clone(declared), func(h lang.Host) bool { return plan.Index(h.Name) < 0 })
+	hosts = slices.DeleteFunc(slices.Clone(declared), func(h lang.Host) bool { return plan.Index(h.Name) < 0 })
 	if s.globals.Limit != "" {
 		if hosts, err = s.expandExecutions(hosts, groups); err != nil {
-			return nil, nil, err
+			return nil, nil, nil, err
 		}
 		if len(hosts) == 0 {
-			return nil, nil, usage("tenet show --summary FILE lists its hosts", "--limit %s leaves no host of the plan", s.globals.Limit)
+			return nil, nil, nil, usage("tenet show --summary FILE lists its hosts", "--limit %s leaves no host of the plan", s.globals.Limit)
 		}
-		return hosts, c.Target.Inventory, nil
+		return hosts, declared, c.Target.Inventory, nil
 	}
 	var missing []string
 	for i := range plan.Hosts {
@@ -232,8 +235,8 @@ func (s *client) plannedHosts(ctx context.Context, plan *planfile.Fleet) ([]lang
 		if len(missing) > 1 {
 			noun = "hosts"
 		}
-		return nil, nil, usage("tenet inspect hosts lists the hosts; -l leaves some of the plan out", "the plan is for %s, and %s declares no such %s",
+		return nil, nil, nil, usage("tenet inspect hosts lists the hosts; -l leaves some of the plan out", "the plan is for %s, and %s declares no such %s",
 			namesOf(missing, false), path, noun)
 	}
-	return hosts, c.Target.Inventory, nil
+	return hosts, declared, c.Target.Inventory, nil
 }

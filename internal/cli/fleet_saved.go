@@ -100,22 +100,26 @@ func (v *fleetRun) planSilently(ctx context.Context) ([]states.Event, error) {
 	return v.events[o.Machine], nil
 }
 
-// hostNamed is the host of that name of the site that --inventory names.
-func (s *client) hostNamed(ctx context.Context, name string) (*lang.Host, error) {
+// hostNamed is the host of that name of the site that --inventory names, and all that this declares.
+func (s *client) hostNamed(ctx context.Context, name string) (host *lang.Host, declared []lang.Host, err error) {
 	s.secretsHidden = true
 	c, err := s.load(ctx, s.globals.Inventory)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	hosts, err := s.selectHosts(ctx, c)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
+	}
+	declared, _, diags := c.Hosts(ctx, c.Target)
+	if err := s.diagnose(c, diags); err != nil {
+		return nil, nil, err
 	}
 	i := slices.IndexFunc(hosts, func(h lang.Host) bool { return h.Name == name })
 	if i < 0 {
-		return nil, usage("tenet inspect hosts lists the hosts", "the plan is for %s, and %s declares no such host", name, s.globals.Inventory)
+		return nil, nil, usage("tenet inspect hosts lists the hosts", "the plan is for %s, and %s declares no such host", name, s.globals.Inventory)
 	}
-	return &hosts[i], nil
+	return &hosts[i], declared, nil
 }
 
 // notSaved is why the plan of this machine is not saved.

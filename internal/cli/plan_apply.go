@@ -10,6 +10,7 @@ import (
 	"github.com/tenetcm/tenet/graph"
 	"github.com/tenetcm/tenet/internal/ui"
 	"github.com/tenetcm/tenet/lang"
+	langsite "github.com/tenetcm/tenet/lang/site"
 	"github.com/tenetcm/tenet/runtime"
 	"github.com/tenetcm/tenet/runtime/fleet"
 	"github.com/tenetcm/tenet/runtime/machine"
@@ -80,7 +81,7 @@ func (s *client) plannedRun(ctx context.Context, plan *planfile.Plan, j *machine
 		}
 		return v, nil
 	}
-	host, err := s.hostNamed(ctx, plan.Host.Name)
+	host, declared, err := s.hostNamed(ctx, plan.Host.Name)
 	if err != nil {
 		return nil, err
 	}
@@ -96,7 +97,10 @@ func (s *client) plannedRun(ctx context.Context, plan *planfile.Plan, j *machine
 		one := *j
 		return &one, nil
 	}
-	return v, v.reach(ctx)
+	if err = v.reach(ctx); err == nil && plan.Run.Cluster != nil {
+		err = v.latchMemberships(ctx, map[string]*langsite.Membership{plan.Run.Cluster.Name: plan.Run.Cluster}, declared)
+	}
+	return v, err
 }
 
 // orOmission is the exit status of an apply, or that something of its plan was left out.

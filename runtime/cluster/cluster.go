@@ -10,6 +10,7 @@ package cluster
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -99,6 +100,17 @@ func Decide(siteName string, c site.Cluster, peers []Peer) *Latch {
 		}
 	}
 	return l
+}
+
+// DemandAll has the cluster wait for everyone who cannot join now, though it is deployed: what it is to be was made for all of them.
+func (l *Latch) DemandAll() {
+	for _, list := range []map[string]string{l.Missing, l.Elsewhere} {
+		for _, name := range slices.Sorted(maps.Keys(list)) {
+			if text := fmt.Sprintf("%s (%s)", name, list[name]); !slices.Contains(l.Waiting, text) {
+				l.Waiting = append(l.Waiting, text)
+			}
+		}
+	}
 }
 
 // isStale reports whether the record of a host names another one as a member that answers, and is none: since then
