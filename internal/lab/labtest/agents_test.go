@@ -4,7 +4,11 @@ package labtest
 
 import (
 	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -23,6 +27,7 @@ func TestAgents(t *testing.T) {
 	f.must(tenetPath(), "host", "revoke", "twin")
 	f.hosts = f.hosts[:3]
 	f.worksAsOverSSH()
+	f.becomesSmall(beta)
 	f.losesPower(alpha)
 	f.isCutOff(beta, func() string {
 		id := f.isCopied(gamma, twin)
@@ -38,6 +43,33 @@ func TestAgents(t *testing.T) {
 	f.must(tenetPath(), "audit", "verify")
 	for _, h := range f.hosts {
 		f.on(h, "tenet agent leave && test ! -e /etc/systemd/system/tenet-agent.service && test ! -e /var/lib/tenet/agent && test -e /srv/settings")
+	}
+}
+
+// becomesSmall has a host run the program that is an agent alone, which takes little memory while it waits.
+func (f *agents) becomesSmall(h *lab.Host) {
+	f.Helper()
+	dir := f.TempDir()
+	build := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w", "-o", filepath.Join(dir, "tenet-agent"), "github.com/tenetcm/tenet/cmd/tenet-agent")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		f.Fatalf("build tenet-agent: %v\n%s", err, out)
+	}
+	if err := h.Copy(f.Context(), os.DirFS(dir), "/usr/local/bin"); err != nil {
+		f.Fatal(err)
+	}
+	f.on(h, strings.ReplaceAll(unitPoll, "tenet agent run", "tenet-agent run"))
+	f.must(tenetPath(), "ping", "--wait", "-i", f.site("small", f.hostBlocks(`  executor = "agent"`)), "-l", h.Name)
+	time.Sleep(10 * time.Second) // what it takes to connect is given back
+	const limit = 30 << 10       // KiB
+	said := strings.Fields(f.on(h, "tr '\\0' ' ' < /proc/$(systemctl show -P MainPID tenet-agent)/cmdline; grep -E '^(RssAnon|RssFile|VmRSS|VmHWM)' /proc/$(systemctl show -P MainPID tenet-agent)/status"))
+	f.Logf("the agent of %s: %s", h.Name, strings.Join(said, " "))
+	i := slices.Index(said, "VmRSS:")
+	if i < 0 || said[0] != "/usr/local/bin/tenet-agent" {
+		f.Fatalf("its memory is not told: %q", said)
+	}
+	if taken, err := strconv.Atoi(said[i+1]); err != nil || taken > limit {
+		f.Errorf("the agent of %s takes %s KiB, and may take %d: %v", h.Name, said[i+1], limit, err)
 	}
 }
 
