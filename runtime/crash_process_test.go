@@ -23,7 +23,7 @@ var background = context.Background()
 // is what the user would be told; a run that ended well has none.
 func (w *world) process(f *fate) (*runtime.Result, error) {
 	w.lived++
-	folder, err := journal.OpenWith(w.state, journal.Options{Intercept: w.intercept(f)})
+	folder, err := journal.OpenWith(w.state, journal.Options{Intercept: w.intercept(f), Volatile: true})
 	if err != nil {
 		return nil, err
 	}

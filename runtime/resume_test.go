@@ -26,7 +26,7 @@ import (
 // resume goes on with the latest run, with what fate has for it. Where there is
 // none that could go on, the site is applied.
 func (w *world) resume(f *fate) (*runtime.Result, error) {
-	folder, err := journal.OpenWith(w.state, journal.Options{Intercept: w.intercept(f)})
+	folder, err := journal.OpenWith(w.state, journal.Options{Intercept: w.intercept(f), Volatile: true})
 	if err != nil {
 		return nil, err
 	}

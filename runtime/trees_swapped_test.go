@@ -204,7 +204,7 @@ func TestSwappedFolders(t *testing.T) {
 				changed := false
 				round := func(act func(*swapped) func(int)) int {
 					s := newSwapped(t)
-					folder, err := journal.Open(filepath.Join(s.dir, "state"))
+					folder, err := journal.OpenWith(filepath.Join(s.dir, "state"), journal.Options{Volatile: true})
 					if err != nil {
 						t.Fatal(err)
 					}
