@@ -18,7 +18,7 @@ import (
 // What is declared, what is wrong, and what is secret is the same, and in the same order,
 // whether declarations are evaluated one by one or on several processors.
 func TestEvaluationOnProcessors(t *testing.T) {
-	rapidtest.For(t, "40")
+	rapidtest.For(t, "10") // .ci/run tries more
 	registry := modules.Standard()
 	files := fstest.MapFS{"names.hcl": {Data: []byte(expressionNames)}, "text": {Data: []byte("text\n")},
 		"template":       {Data: []byte("${x} %{ for i in range(3) }${i * 2 + 1}, %{ endfor }\n")},

@@ -10,6 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/tenetcm/tenet/internal/rapidtest"
 	"github.com/tenetcm/tenet/lang"
 	"github.com/tenetcm/tenet/modules"
 )
@@ -48,6 +49,7 @@ func TestChainOfLocals(t *testing.T) {
 // been evaluated for others gives what a site does that has not, value by value, with the
 // same diagnostics and the same secrets.
 func TestKeptValuesAreThoseOfTheHost(t *testing.T) {
+	rapidtest.For(t, "25") // .ci/run tries more
 	registry := modules.Standard()
 	rapid.Check(t, func(rt *rapid.T) {
 		first, second, third := drawExpression(rt, 3).hcl, drawExpression(rt, 3).hcl, drawExpression(rt, 2).hcl
