@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -28,8 +29,8 @@ func (v *fleetRun) latch(ctx context.Context, patience time.Duration) error {
 	if !v.hasNames || v.site == nil {
 		return nil
 	}
-	clusters, hosts, err := v.client.clustersOf(ctx, v.site)
-	clusters = slices.DeleteFunc(clusters, func(c lang.Cluster) bool {
+	declared, hosts, err := v.client.clustersOf(ctx, v.site)
+	clusters := slices.DeleteFunc(slices.Clone(declared), func(c lang.Cluster) bool {
 		return !slices.ContainsFunc(v.hosts, func(h lang.Host) bool { return h.Cluster == c.Name })
 	})
 	if err != nil || len(clusters) == 0 {
@@ -70,11 +71,32 @@ func (v *fleetRun) latch(ctx context.Context, patience time.Duration) error {
 	}
 	joined := map[string][]string{}
 	for _, l := range v.clusters {
+		v.noteRenamed(l, declared)
 		joined[l.Name] = l.Joined
 		v.members = v.leaveAlone(v.members, l)
 	}
 	v.site.Target.Clusters = joined
 	return nil
+}
+
+// noteRenamed tells of a cluster that is not there yet and whose hosts are members of one that the site declares no more: it may have been given another name.
+func (v *fleetRun) noteRenamed(l *clusterLatch, declared []lang.Cluster) {
+	var former []string
+	for _, a := range l.answers {
+		if a.failure() != nil || a.value.Cluster == nil || a.value.Cluster.Site != v.name || l.Deployed {
+			continue
+		}
+		name := a.value.Cluster.Name
+		if !slices.ContainsFunc(declared, func(c lang.Cluster) bool { return c.Name == name }) && !slices.Contains(former, name) {
+			former = append(former, name)
+		}
+	}
+	if len(former) == 0 {
+		return
+	}
+	names := strings.Join(former, ", ")
+	v.noteHost("", fmt.Sprintf("the cluster %s is new, and has hosts of %s, which the site declares no more: what that has made goes in one apply, and %[1]s is made in the next", l.Name, names))
+	v.noteHost("", fmt.Sprintf("hint: if it was only renamed, keep the name %s, which leaves all as it is", names))
 }
 
 // clustersOf gives the clusters of a site, and all its hosts.
