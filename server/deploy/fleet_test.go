@@ -40,6 +40,8 @@ type fleet struct {
 	given     []int                      // of how many hosts each question has had facts
 	evaluated int                        // for how many hosts
 	now       time.Time
+	fails     func(host string) string // why the site is wrong for a host; nil: for none
+	breaks    bool                     // hosts give up what they get
 	own       map[trust.ID]map[string]json.RawMessage // facts of hosts that have others than all
 }
 
@@ -60,7 +62,7 @@ func newFleet(t testing.TB, n int) *fleet {
 	engine, err := sqlite.Open(t.Context(), t.TempDir())
 	f.must(err)
 	f.engine = &countedEngine{Engine: engine}
-	migrations := append(append(access.Migrations(), Migrations()...), PlanMigration(), ClusterMigration(), OutlineMigration(), MembersMigration(), VersionMigration())
+	migrations := append(append(access.Migrations(), Migrations()...), PlanMigration(), ClusterMigration(), OutlineMigration(), MembersMigration(), VersionMigration(), ClassMigration())
 	s, err := store.New(t.Context(), f.engine, store.Options{Migrations: migrations})
 	f.must(err)
 	t.Cleanup(func() { _ = s.Close() })
@@ -119,6 +121,9 @@ func (f *fleet) Assign(_ store.Tx, host trust.ID, a *trust.Assignment) error {
 	f.n++
 	a.Position = trust.Position{Epoch: 1, N: f.n}
 	f.loops[host] = control.Loop{Position: a.Position, Phase: control.PhaseWaiting, Condition: control.ConditionConverged}
+	if f.breaks {
+		f.loops[host] = brokenLoop(a.Position)
+	}
 	return nil
 }
 
@@ -134,7 +139,10 @@ func (f *fleet) Ask(_ context.Context, q evaluate.Question) (*evaluate.Answer, e
 		a.Hosts = append(a.Hosts, site.Host{Name: h.Name, Executor: "agent"})
 	}
 	for _, h := range q.Hosts {
-		r := evaluate.Result{Host: h.Name, Identity: trust.DigestOf(fmt.Append(nil, h.Name, q.Dir)), Sealed: []byte("sealed")}
+		r := evaluate.Result{Host: h.Name, Identity: trust.DigestOf(fmt.Append(nil, h.Name, q.Dir)), Sealed: []byte("sealed"), Revision: "run", Components: []string{"web"}}
+		if f.fails != nil {
+			r.Error = f.fails(h.Name)
+		}
 		for i := range 10 {
 			r.Read = append(r.Read, evaluate.ValueOf(q.Facts, h.Name, fmt.Sprint("fact", i)))
 		}

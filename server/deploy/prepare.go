@@ -127,7 +127,7 @@ func (e *evaluations) keepPrepared(ctx context.Context, done []*Prepared) error 
 				return err
 			}
 			p.follow(former)
-			if err := preparedTable.put(tx, e.Site, p.Host, e.evaluationDigest(), p); err != nil {
+			if err := preparedTable.putPrepared(tx, e.Site, e.evaluationDigest(), p); err != nil {
 				return err
 			}
 			if err := keepOutline(tx, e.Deployment, p); err != nil {

@@ -1,15 +1,17 @@
 package deploy
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
+	"errors"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 
 	"github.com/tenetcm/tenet/runtime/trust"
 	"github.com/tenetcm/tenet/server/access"
+	"github.com/tenetcm/tenet/server/contents"
 	"github.com/tenetcm/tenet/server/store"
 )
 
@@ -65,57 +67,94 @@ func (s *Service) ShowRevision(ctx context.Context, by *access.Caller, site stri
 	return out, err
 }
 
-// wrongFor reads of those hosts alone for which something is wrong.
+// wrongFor tells why a revision is wrong, and for how many hosts of those names. It reads of all hosts no more than an index, and of one with each mistake what it says.
 func wrongFor(r store.Reader, rev *Revision, names map[string]string) (list []WrongFor, err error) {
-	at, last := map[string]int{}, WrongFor{} // of the host before: one may have been evaluated in two ways
-	err = eachPrepared(r, preparedTable, rev, []byte(`"error":`), names, func(name string, p *Prepared) {
-		if p.Error == "" || last.Text == p.Error && last.Hosts[0] == name {
-			return
-		}
-		last = WrongFor{Text: p.Error, Hosts: []string{name}}
-		i, known := at[p.Error]
-		if !known && len(list) == maxWrong {
-			return
-		}
-		if !known {
-			i = len(list)
-			at[p.Error], list = i, append(list, WrongFor{Text: p.Error})
-		}
-		if list[i].Count++; len(list[i].Hosts) < maxWrongHosts {
-			list[i].Hosts = append(list[i].Hosts, name)
-		}
-	})
-	slices.SortStableFunc(list, func(a, b WrongFor) int { return cmp.Compare(b.Count, a.Count) })
-	return list, err
-}
-
-// signersOf lists the keys that have signed a revision.
-func signersOf(r store.Reader, rev *Revision, names map[string]string) (list []trust.ID, err error) {
-	err = eachPrepared(r, signedTable, rev, nil, names, func(_ string, p *Prepared) {
-		if id := p.Key.ID(); !p.Key.IsZero() && !slices.Contains(list, id) {
-			list = append(list, id)
-		}
-	})
-	return list, err
-}
-
-// eachPrepared reads what is prepared for hosts of those names, where it has some text.
-func eachPrepared(r store.Reader, t table, rev *Revision, with []byte, names map[string]string, each func(string, *Prepared)) error {
-	return r.Query(`SELECT host, body FROM `+string(t)+` WHERE site = $1 AND tree IN ($2, $3) ORDER BY host`, []any{rev.Site, string(rev.Tree), string(mayEmpty(rev.Tree))}, func(row store.Row) error {
-		var host string
-		var body []byte
-		if err := row.Scan(&host, &body); err != nil {
-			return err
-		}
-		name, may := names[host]
-		if !may || !bytes.Contains(body, with) {
+	type mistake struct {
+		classified // the first host
+		tree       contents.Digest
+		hosts      map[trust.ID]bool
+		names      []string
+	}
+	found := map[string]*mistake{}            // by class
+	for _, tree := range evaluationsOf(rev) { // a host may have been evaluated in two ways
+		err := eachClassified(r, preparedTable, rev.Site, tree, classWrong, afterWrong, func(c classified) error {
+			name, may := names[string(c.host)]
+			if !may {
+				return nil
+			}
+			m := found[c.class]
+			if m == nil {
+				m = &mistake{classified: c, tree: tree, hosts: map[trust.ID]bool{}}
+				found[c.class] = m
+			}
+			if m.hosts[c.host] {
+				return nil
+			}
+			if m.hosts[c.host] = true; len(m.names) < maxWrongHosts {
+				m.names = append(m.names, name)
+			}
 			return nil
+		})
+		if err != nil {
+			return nil, err
 		}
-		p := &Prepared{}
-		if err := json.Unmarshal(body, p); err != nil {
-			return fmt.Errorf("what is prepared for %s is damaged: %w", name, err)
-		}
-		each(name, p)
-		return nil
+	}
+	most := slices.SortedFunc(maps.Values(found), func(a, b *mistake) int {
+		return cmp.Or(cmp.Compare(len(b.hosts), len(a.hosts)), cmp.Compare(a.names[0], b.names[0]), cmp.Compare(a.class, b.class))
 	})
+	for _, m := range most[:min(len(most), maxWrong)] {
+		p, err := one[Prepared](r, preparedTable, rev.Site, m.host, m.tree)
+		if err != nil {
+			return nil, err
+		}
+		if p != nil {
+			list = append(list, WrongFor{Text: p.Error, Hosts: m.names, Count: len(m.hosts)})
+		}
+	}
+	return list, nil
+}
+
+// evaluationsOf are the trees by which what is made of a revision is kept.
+func evaluationsOf(rev *Revision) []contents.Digest {
+	return []contents.Digest{rev.Tree, mayEmpty(rev.Tree)}
+}
+
+// errEnough ends a query whose rows say enough.
+var errEnough = errors.New("enough")
+
+// signersOf lists the keys that have signed a revision for hosts of those names: of each key it reads as many rows of an index as it takes to find one.
+func signersOf(r store.Reader, rev *Revision, names map[string]string) (list []trust.ID, err error) {
+	former, err := formerClasses(r, signedTable, rev.Site, rev.Tree)
+	if err != nil {
+		return nil, err
+	}
+	note := func(c classified) (key string, isNamed bool) {
+		key, _, _ = strings.Cut(c.class, ":")
+		if _, isNamed = names[string(c.host)]; isNamed && !slices.Contains(list, trust.ID(key)) {
+			list = append(list, trust.ID(key))
+		}
+		return key, isNamed
+	}
+	for _, c := range former {
+		note(c)
+	}
+	for from, more := "", true; more; {
+		more = false
+		err := r.Query(`SELECT host, class FROM deploy_signed WHERE site = $1 AND tree = $2 AND class > '' AND class >= $3 ORDER BY class, host`, []any{rev.Site, string(rev.Tree), from}, func(row store.Row) error {
+			var host, class string
+			if err := row.Scan(&host, &class); err != nil {
+				return err
+			}
+			key, isNamed := note(classified{trust.ID(host), class})
+			if more = isNamed; more { // on to the next key
+				from = key + afterSigner
+				return errEnough
+			}
+			return nil
+		})
+		if err != nil && !errors.Is(err, errEnough) {
+			return nil, err
+		}
+	}
+	return list, nil
 }

@@ -66,6 +66,27 @@ func BenchmarkRound(b *testing.B) {
 	}
 }
 
+// BenchmarkShow asks what became of a deployment, as sources do, and for a revision, as its page does.
+func BenchmarkShow(b *testing.B) {
+	for _, n := range []int{1000, 50000} {
+		f := newFleet(b, n)
+		d := f.deploy("one")
+		f.finish(d.ID)
+		for name, ask := range map[string]func() error{
+			"outcome":  func() error { _, err := f.Outcome(b.Context(), d.ID); return err },
+			"revision": func() error { _, err := f.ShowRevision(b.Context(), f.ann, "shop", d.Number); return err },
+		} {
+			b.Run(fmt.Sprint(name, "/", n), func(b *testing.B) {
+				used := processorTime(b)
+				for range b.N {
+					f.must(ask())
+				}
+				b.ReportMetric((processorTime(b)-used).Seconds()/float64(b.N), "cpu-s/op")
+			})
+		}
+	}
+}
+
 // processorTime is what this process has used: on a machine that has much else to do it says more than a clock.
 func processorTime(t testing.TB) time.Duration {
 	t.Helper()

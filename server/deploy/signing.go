@@ -173,7 +173,7 @@ func (s *Service) KeepSigned(ctx context.Context, by *access.Caller, name string
 		for i := range list {
 			p, err := s.checkSigned(tx, by, declared, known[list[i].Host], &list[i])
 			if err == nil {
-				err = signedTable.put(tx, name, p.Host, rev.Tree, p)
+				err = signedTable.putPrepared(tx, name, rev.Tree, p)
 			}
 			if err == nil {
 				err = access.Audit(tx, access.Entry{At: s.now(), Actor: by.Name, Action: "assignment.sign", Host: string(p.Host), Site: name, Detail: map[string]string{

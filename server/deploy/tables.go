@@ -22,17 +22,23 @@ const (
 	outlinesTable table = "deploy_outlines"
 )
 
+// bodyOf is what is kept of a host, if that is not too much.
+func bodyOf(v any) ([]byte, error) {
+	body, err := json.Marshal(v)
+	if err == nil && len(body) > store.MaxValue {
+		err = invalid(fmt.Sprintf("what is kept of the host takes %d MiB, and %d are allowed", len(body)>>20, store.MaxValue>>20), "declare less on one host")
+	}
+	return body, err
+}
+
 // put keeps the body of a host. Of what is prepared and planned there is one for each tree.
 func (t table) put(tx store.Tx, site string, host trust.ID, tree contents.Digest, v any) error {
-	body, err := json.Marshal(v)
+	body, err := bodyOf(v)
 	if err != nil {
 		return err
 	}
-	if len(body) > store.MaxValue {
-		return invalid(fmt.Sprintf("what is kept of the host takes %d MiB, and %d are allowed", len(body)>>20, store.MaxValue>>20), "declare less on one host")
-	}
 	key := "site, host"
-	if t == preparedTable || t == signedTable || t == plansTable || t == outlinesTable {
+	if t == plansTable || t == outlinesTable {
 		key += ", tree"
 	}
 	_, err = tx.Exec(`INSERT INTO `+string(t)+` (site, host, tree, body) VALUES ($1, $2, $3, $4) ON CONFLICT (`+key+`) DO UPDATE SET tree = $3, body = $4`,

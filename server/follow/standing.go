@@ -37,7 +37,7 @@ func componentsOf(o *deploy.Outcome, former []string) (list []source.Component, 
 	for i := range o.Hosts {
 		h := &o.Hosts[i]
 		for _, c := range componentsOn(o, h, wanted, gone) {
-			all[c.Name] = append(all[c.Name], hostComponent{h.Name, c})
+			all[c.Name] = append(all[c.Name], hostComponent{h.Name, h.Others, c})
 		}
 	}
 	for _, name := range append(wanted, gone...) {
@@ -49,9 +49,10 @@ func componentsOf(o *deploy.Outcome, former []string) (list []source.Component, 
 	return list, isKnown
 }
 
-// hostComponent is how a component stands on a host.
+// hostComponent is how a component stands on a host, and on so many others.
 type hostComponent struct {
-	host string
+	host   string
+	others int
 	source.Component
 }
 
@@ -63,8 +64,12 @@ func gravest(name string, all []hostComponent) source.Component {
 			continue
 		}
 		out, more := same[0].Component, ""
-		if len(same) > 1 {
-			more = fmt.Sprintf(" (likewise on %d more)", len(same)-1)
+		likewise := len(same) - 1
+		for _, on := range same {
+			likewise += on.others
+		}
+		if likewise > 0 {
+			more = fmt.Sprintf(" (likewise on %d more)", likewise)
 		}
 		for _, text := range []*string{&out.Reason, &out.Message} {
 			if *text != "" {

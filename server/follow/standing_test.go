@@ -63,6 +63,8 @@ func TestStanding(t *testing.T) {
 		{"the gravest counts", deploy.Outcome{Phase: deploy.Rolling, Hosts: []deploy.HostOutcome{
 			{Name: "h1", State: rollout.Ready, Components: web}, {Name: "h2", State: rollout.Begun, Components: []string{"web"}}, {Name: "h3", State: rollout.Out, Why: away, Components: []string{"db"}}, {Name: "h4", State: rollout.Out, Why: away, Components: []string{"db"}}}},
 			nil, []string{"db pending; h3: not connected (likewise on 1 more)", "web installing"}},
+		{"others stand the same way", deploy.Outcome{Phase: deploy.Rolling, Hosts: []deploy.HostOutcome{{Name: "h1", State: rollout.Out, Why: away, Components: []string{"db"}, Others: 40_000}, {Name: "h2", State: rollout.Out, Why: away, Components: []string{"db"}, Others: 9}}},
+			nil, []string{"db pending; h1: not connected (likewise on 40010 more)"}},
 		{"a host of which nothing is known may have all", deploy.Outcome{Phase: deploy.Done, Hosts: []deploy.HostOutcome{{Name: "h1", State: rollout.Ready, Components: web}, {Name: "h2", State: rollout.Out, Why: away}}},
 			nil, []string{"db pending; h2: not connected", "web pending; h2: not connected"}},
 		{"one has failed", deploy.Outcome{Phase: deploy.Failed, Hosts: []deploy.HostOutcome{{Name: "h1", State: rollout.Failed, Why: gaveUp, Components: []string{"", "db", "web"}, Report: report(
