@@ -215,8 +215,11 @@ func (d *Deployment) askConsent(w World) {
 	d.Why.become(r, w.Now)
 }
 
-// targetsAtOnce is how many targets change in one transaction: each takes some statements, and the store gives all of them half a minute.
-const targetsAtOnce = 500
+// Bounds of how many targets change.
+const (
+	targetsAtOnce = 500                // in one transaction: each takes some statements, and others wait for the store meanwhile
+	targetsInStep = 10 * targetsAtOnce // in a step, which looks at all hosts
+)
 
 // roll has turns begin.
 func (d *Deployment) roll(w World) (acts []Act) {
@@ -247,7 +250,7 @@ func (d *Deployment) roll(w World) (acts []Act) {
 			if d.Progress.Turn != s.Turn {
 				d.Progress = rollout.Progress{Turn: s.Turn}
 			}
-			more, isCut := d.begin(s, w, cmp.Or(w.Most, targetsAtOnce)-assigned)
+			more, isCut := d.begin(s, w, cmp.Or(w.Most, targetsInStep)-assigned)
 			if acts, assigned = append(acts, more...), assigned+len(more); isCut {
 				return acts
 			}

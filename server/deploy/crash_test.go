@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/tenetcm/tenet/internal/rapidtest"
+	"github.com/tenetcm/tenet/lang/site"
 	"github.com/tenetcm/tenet/runtime/trust"
 	"github.com/tenetcm/tenet/server/access"
 	"github.com/tenetcm/tenet/server/store"
@@ -24,6 +25,8 @@ func TestTargetsAreAudited(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		names := []string{"web1", "web2", "web3"}
 		p := newPlace(t, names...)
+		pieces := rapid.IntRange(0, 2).Draw(r, "targets at once")
+		p.targetsAtOnce = pieces
 		contents := rapid.StringMatching("[ab]")
 		for range rapid.IntRange(1, 40).Draw(r, "steps") {
 			host := p.id(rapid.SampledFrom(names).Draw(r, "host"))
@@ -34,7 +37,9 @@ func TestTargetsAreAudited(t *testing.T) {
 			// What cannot be done is refused, and changes nothing.
 			switch rapid.IntRange(0, 11).Draw(r, "step") {
 			case 0:
-				p.deploy(shop(contents.Draw(r, "content"), names...), Request{})
+				of := shop(contents.Draw(r, "content"), names...)
+				of.Rollout.Batch[0].N = rapid.IntRange(1, len(names)).Draw(r, "batch")
+				p.deploy(of, Request{})
 			case 1:
 				p.away[host] = p.now
 			case 2:
@@ -51,10 +56,11 @@ func TestTargetsAreAudited(t *testing.T) {
 				_, _ = p.Abort(t.Context(), p.bob, last, "")
 			case 8: // another process goes on
 				p.Service = New(p.Options)
+				p.targetsAtOnce = pieces
 			case 9:
 				p.now = p.now.Add(time.Duration(rapid.IntRange(-10, 10).Draw(r, "minutes")) * time.Minute)
 			case 10:
-				p.fails = errors.New("the power is cut")
+				p.fails, p.spared = errors.New("the power is cut"), rapid.IntRange(0, 2).Draw(r, "spared")
 				_, _ = p.Round(t.Context())
 				p.fails = nil
 			default:
@@ -67,6 +73,39 @@ func TestTargetsAreAudited(t *testing.T) {
 		}
 		p.checkTargets(r)
 	})
+}
+
+// Of many targets only so many change in one transaction. Where one fails those before it are there, with their hosts, and nothing of the others; another process does the rest, once.
+func TestTargetsInPieces(t *testing.T) {
+	names := []string{"web1", "web2", "web3", "web4", "web5"}
+	p := newPlace(t, names...)
+	p.targetsAtOnce = 2
+	all := shop("one", names...)
+	all.Rollout = &site.Rollout{} // in one batch
+	d := p.deploy(all, Request{})
+	_, err := p.Round(t.Context()) // evaluates
+	p.must(err)
+	p.fails, p.spared = errors.New("the power is cut"), 3
+	if _, err := p.Round(t.Context()); !errors.Is(err, p.fails) {
+		t.Fatalf("the error is lost: %v; %d targets, %+v", err, len(p.assigned()), p.get(d.ID).Why)
+	}
+	begun := func() (n int) {
+		for _, h := range p.get(d.ID).Hosts {
+			if h.Turn > 0 {
+				n++
+			}
+		}
+		return n
+	}
+	if now := p.get(d.ID); len(p.assigned()) != 2 || begun() != 2 || now.Phase != Rolling || now.Progress.Turn != 1 {
+		t.Fatalf("there are %d targets, %d hosts have begun, and the deployment is %s in turn %d", len(p.assigned()), begun(), now.Phase, now.Progress.Turn)
+	}
+	p.fails = nil
+	p.Service = New(p.Options)
+	p.settle() // the others begin once those are over
+	if p.expect(d.ID, Done, ""); len(p.assigned()) != len(names) || p.audited("target.assign") != len(names) {
+		t.Errorf("another process has brought it to %d targets, of which %d are in the audit", len(p.assigned()), p.audited("target.assign"))
+	}
 }
 
 // checkTargets compares what hosts were given with the audit, and with what is kept of it.

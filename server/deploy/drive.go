@@ -1,6 +1,7 @@
 package deploy
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -119,48 +120,95 @@ func (s *Service) step(ctx context.Context, k *keptSite, former *record, v *host
 	return w, came, s.keepStep(ctx, k, former, d, assign, clusters, g)
 }
 
-// keepStep keeps what a step has come to, if all that it rests on is so still.
+// keepStep keeps what a step has come to, if all that it rests on is so still. Of many targets only so many change in one transaction. The first one has all that is not about one of these hosts:
+// should it remain the only one, the deployment stands as if the other hosts had not had their turn yet.
 func (s *Service) keepStep(ctx context.Context, k *keptSite, former, d *record, assign []*Prepared, clusters *clusterWorld, g *roundInput) error {
 	begins := former.Phase == Planned && d.Phase != Planned && (d.Progress.Turn > 0 || !d.Phase.IsOver())
-	var targets map[trust.ID]*targetRow
-	err := s.Store.Write(ctx, func(tx store.Tx) error {
-		targets = map[trust.ID]*targetRow{}
-		if err := k.claim(tx, len(clusters.notes) > 0); err != nil {
-			return err
-		}
-		for _, p := range assign {
-			t, err := s.assign(tx, d.Deployment, p, "server", fmt.Sprintf("deployment %d", d.ID))
-			if err != nil {
+	targets := map[trust.ID]*targetRow{}
+	for n, piece := range d.pieces(assign, cmp.Or(s.targetsAtOnce, targetsAtOnce)) {
+		var rows map[trust.ID]*targetRow
+		err := s.Store.Write(ctx, func(tx store.Tx) (err error) {
+			if err := k.claim(tx, n == 0 && len(clusters.notes) > 0); err != nil {
 				return err
 			}
-			d.Took(p.Host, t.Position)
-			targets[p.Host] = t
-		}
-		if err := clusters.save(tx); err != nil {
+			if rows, err = s.assignAll(tx, d.Deployment, piece.assign); err != nil {
+				return err
+			}
+			if n > 0 {
+				return d.saveHosts(tx, piece.places)
+			}
+			if err := clusters.save(tx); err != nil {
+				return err
+			}
+			if begins {
+				if err := s.supersede(tx, d.Deployment); err != nil {
+					return err
+				}
+			}
+			return d.saveWith(tx, piece.places)
+		})
+		if err != nil {
 			return err
 		}
-		if begins {
-			if err := s.supersede(tx, d.Deployment); err != nil {
+		k.version++
+		if n == 0 {
+			k.tookClusters(clusters)
+			s.tell(former, d, clusters)
+		}
+		g.versions[k.site], g.versions[allClusters] = k.version, k.clusters
+		maps.Copy(targets, rows)
+		if len(rows) > 0 {
+			if err := s.Targets.Wake(ctx, slices.Sorted(maps.Keys(rows))...); err != nil {
 				return err
 			}
 		}
-		return d.save(tx)
-	})
-	if err != nil {
-		return err
-	}
-	k.version++
-	var rows []*clusterRow
-	if len(clusters.notes) > 0 {
-		rows = clusters.rows
 	}
 	kept := d.copySaved()
-	k.took(kept, former, targets, rows)
+	k.took(kept, former, targets)
 	s.readPlanLater(ctx, kept)
 	if begins { // others have ended
 		delete(s.kept, k.site)
 	}
-	g.versions[k.site], g.versions[allClusters] = k.version, k.clusters
+	return nil
+}
+
+// stepPiece is what of a step is kept in one transaction: targets, and the places of hosts that stand otherwise.
+type stepPiece struct {
+	assign []*Prepared
+	places []int
+}
+
+// pieces divides a step: hosts that get no target are in the first one, and there is always one.
+func (d *record) pieces(assign []*Prepared, most int) []stepPiece {
+	list := make([]stepPiece, max(1, (len(assign)+most-1)/most))
+	in := make(map[trust.ID]int, len(assign))
+	for i, p := range assign {
+		list[i/most].assign = append(list[i/most].assign, p)
+		in[p.Host] = i / most
+	}
+	for _, i := range d.changedPlaces(in) {
+		of := &list[in[d.Hosts[i].ID]]
+		of.places = append(of.places, i)
+	}
+	return list
+}
+
+// assignAll makes what is prepared for hosts their targets.
+func (s *Service) assignAll(tx store.Tx, d *Deployment, list []*Prepared) (map[trust.ID]*targetRow, error) {
+	rows := map[trust.ID]*targetRow{}
+	for _, p := range list {
+		t, err := s.assign(tx, d, p, "server", fmt.Sprintf("deployment %d", d.ID))
+		if err != nil {
+			return nil, err
+		}
+		d.Took(p.Host, t.Position)
+		rows[p.Host] = t
+	}
+	return rows, nil
+}
+
+// tell tells who wants to know what a step has come to.
+func (s *Service) tell(former, d *record, clusters *clusterWorld) {
 	if former.Phase != d.Phase {
 		s.publish(d.Deployment)
 	}
@@ -169,10 +217,6 @@ func (s *Service) keepStep(ctx context.Context, k *keptSite, former, d *record, 
 			s.ClusterChanged(d.Site, name)
 		}
 	}
-	if len(targets) > 0 {
-		return s.Targets.Wake(ctx, slices.Sorted(maps.Keys(targets))...)
-	}
-	return nil
 }
 
 // claim has a transaction rest on what is kept of a site: it fails with errMoved if anything of that is otherwise by now.

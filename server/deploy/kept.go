@@ -191,14 +191,10 @@ func (s *Service) plansOf(ctx context.Context, k *keptSite, d *Deployment) (plan
 }
 
 // took has what is kept follow a step that is in the store by now.
-func (k *keptSite) took(d, former *record, targets map[trust.ID]*targetRow, rows []*clusterRow) {
+func (k *keptSite) took(d, former *record, targets map[trust.ID]*targetRow) {
 	k.deployments[d.ID] = d
 	for id, t := range targets {
 		k.targets[id], k.signers[t.signer()] = t, true
-	}
-	if rows != nil {
-		k.rows = rows
-		k.clusters++
 	}
 	if d.Phase != former.Phase { // which later ones have a host may be others now
 		clear(k.later)
@@ -213,6 +209,14 @@ func (k *keptSite) took(d, former *record, targets map[trust.ID]*targetRow, rows
 				later[h.ID] = max(later[h.ID], d.ID)
 			}
 		}
+	}
+}
+
+// tookClusters has what is kept follow clusters that are in the store by now.
+func (k *keptSite) tookClusters(c *clusterWorld) {
+	if len(c.notes) > 0 {
+		k.rows = c.rows
+		k.clusters++
 	}
 }
 

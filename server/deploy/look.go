@@ -78,7 +78,7 @@ type World struct {
 	Full bool // there is no room to begin anything
 	// Forbidden says that the server may not sign what hosts are to be.
 	Forbidden bool
-	// Most is how many targets may change at once; 0: targetsAtOnce. Hosts beyond that begin late: a transaction has its limits.
+	// Most is how many targets may change by a step; 0: targetsInStep. Hosts beyond that begin late.
 	Most int
 	// Settles is until when hosts may seem to be away because the server was; zero: none is expected any more.
 	Settles time.Time

@@ -81,10 +81,11 @@ func (h *Host) isAs(other *Host) bool {
 	return a == b
 }
 
-// changedPlaces gives the places of hosts that stand otherwise than is kept.
-func (d *record) changedPlaces() (places []int) {
+// changedPlaces gives the places of hosts that stand otherwise than is kept, or are about to by a new target.
+func (d *record) changedPlaces(about map[trust.ID]int) (places []int) {
 	for i, h := range d.Hosts {
-		if i >= len(d.former) || !h.isAs(d.former[i]) || d.outdated[h.ID] {
+		_, isAbout := about[h.ID]
+		if isAbout || i >= len(d.former) || !h.isAs(d.former[i]) || d.outdated[h.ID] {
 			places = append(places, i)
 		}
 	}
@@ -93,7 +94,7 @@ func (d *record) changedPlaces() (places []int) {
 
 // isChanged reports whether there is something to save.
 func (d *record) isChanged() (bool, error) {
-	if d.isPlanNew() || len(d.changedPlaces()) > 0 {
+	if d.isPlanNew() || len(d.changedPlaces(nil)) > 0 {
 		return true, nil
 	}
 	body, err := json.Marshal(d.withoutRows())
@@ -101,7 +102,10 @@ func (d *record) isChanged() (bool, error) {
 }
 
 // save writes what has changed of a deployment.
-func (d *record) save(tx store.Tx) error {
+func (d *record) save(tx store.Tx) error { return d.saveWith(tx, d.changedPlaces(nil)) }
+
+// saveWith writes what has changed of a deployment, but of its hosts only those at some places.
+func (d *record) saveWith(tx store.Tx, places []int) error {
 	if err := d.savePlan(tx); err != nil {
 		return err
 	}
@@ -115,7 +119,7 @@ func (d *record) save(tx store.Tx) error {
 			return err
 		}
 	}
-	if err := d.saveHosts(tx, d.changedPlaces()); err != nil {
+	if err := d.saveHosts(tx, places); err != nil {
 		return err
 	}
 	d.saved = body

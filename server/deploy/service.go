@@ -112,6 +112,8 @@ type Service struct {
 	one, files sync.Mutex
 	poke       chan struct{}
 	settles    time.Time // see World
+	// targetsAtOnce is how many targets change in one transaction; 0: the constant of that name.
+	targetsAtOnce int
 	plans      plans
 	// What rounds have read, by sites: of the store, and of what hosts have told.
 	kept  map[string]*keptSite
