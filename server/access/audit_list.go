@@ -2,6 +2,7 @@ package access
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/tenetcm/tenet/server/store"
@@ -29,7 +30,11 @@ CREATE INDEX access_audit_site ON access_audit (site, n);
 
 // ListAudit lists entries, the newest first.
 func ListAudit(r store.Reader, f AuditFilter) (out []Record, err error) {
-	sql, args := f.query()
+	by, err := f.rarest(r)
+	if err != nil {
+		return nil, err
+	}
+	sql, args := f.query(by)
 	err = r.Query(sql, args, func(row store.Row) error {
 		record, detail, err := scanRecord(row)
 		record.Detail = readDetail(detail)
@@ -39,8 +44,42 @@ func ListAudit(r store.Reader, f AuditFilter) (out []Record, err error) {
 	return out, err
 }
 
-// query is for what a filter says: one of the indexes gives it in its order.
-func (f *AuditFilter) query() (sql string, args []any) {
+// auditColumn is a column with the value that it is to have.
+type auditColumn struct{ name, value string }
+
+// columns are those that the filter is about. Each has an index.
+func (f *AuditFilter) columns() []auditColumn {
+	all := []auditColumn{{"host", f.Host}, {"actor", f.Actor}, {"action", f.Action}, {"site", f.Site}}
+	return slices.DeleteFunc(all, func(c auditColumn) bool { return c.value == "" })
+}
+
+// enoughEntries is up to how many entries are counted to find out by which column there are few.
+const enoughEntries = 2000
+
+// rarest is the column by whose index the entries are found: the one with the fewest, so that those that few have done are not looked for among all that the server has done. Empty: there is none.
+func (f *AuditFilter) rarest(r store.Reader) (by string, err error) {
+	columns, least := f.columns(), int64(enoughEntries+1)
+	for i, c := range columns {
+		n := int64(0)
+		if len(columns) > 1 {
+			if _, err := store.One(r, countEntries(c.name), []any{c.value, int64(enoughEntries)}, &n); err != nil {
+				return "", err
+			}
+		}
+		if i == 0 || n < least {
+			by, least = c.name, n
+		}
+	}
+	return by, nil
+}
+
+// countEntries counts entries with a value in a column, up to so many.
+func countEntries(column string) string {
+	return `SELECT COUNT(*) FROM (SELECT n FROM access_audit WHERE ` + column + ` = $1 LIMIT $2) AS found`
+}
+
+// query is for what a filter says: the index of a column gives it in its order, or that of the numbers.
+func (f *AuditFilter) query(by string) (sql string, args []any) {
 	var where []string
 	add := func(condition string, arg any) {
 		args = append(args, arg)
@@ -50,9 +89,11 @@ func (f *AuditFilter) query() (sql string, args []any) {
 	if f.Before > 0 {
 		add("n < $%d", f.Before)
 	}
-	for _, of := range []struct{ column, value string }{{"actor", f.Actor}, {"action", f.Action}, {"host", f.Host}, {"site", f.Site}} {
-		if of.value != "" {
-			add(of.column+" = $%d", of.value)
+	for _, c := range f.columns() {
+		if c.name == by {
+			add(c.name+" = $%d", c.value)
+		} else {
+			add("("+c.name+" || '') = $%d", c.value) // an expression, for which no index is taken
 		}
 	}
 	limit := f.Limit

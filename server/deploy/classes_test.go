@@ -68,7 +68,9 @@ func TestOutcomeIsBounded(t *testing.T) {
 	f := newFleet(t, n)
 	d := f.deploy("one")
 	f.finish(d.ID)
-	f.Service.Report = func(context.Context, trust.ID, string) (*states.Report, time.Time, error) { return &states.Report{Revision: "run"}, f.now, nil }
+	f.Service.Report = func(context.Context, trust.ID, string) (*states.Report, time.Time, error) {
+		return &states.Report{Revision: "run"}, f.now, nil
+	}
 	outcome := func() (*Outcome, map[rollout.State]int) {
 		f.engine.since()
 		o, err := f.Outcome(t.Context(), d.ID)

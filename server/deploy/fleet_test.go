@@ -40,8 +40,8 @@ type fleet struct {
 	given     []int                      // of how many hosts each question has had facts
 	evaluated int                        // for how many hosts
 	now       time.Time
-	fails     func(host string) string // why the site is wrong for a host; nil: for none
-	breaks    bool                     // hosts give up what they get
+	fails     func(host string) string                // why the site is wrong for a host; nil: for none
+	breaks    bool                                    // hosts give up what they get
 	own       map[trust.ID]map[string]json.RawMessage // facts of hosts that have others than all
 }
 
@@ -136,9 +136,12 @@ func (f *fleet) Ask(_ context.Context, q evaluate.Question) (*evaluate.Answer, e
 	f.evaluated += len(q.Hosts)
 	a := &evaluate.Answer{Name: "shop", Rollout: &site.Rollout{}}
 	for _, h := range f.hosts {
-		a.Hosts = append(a.Hosts, site.Host{Name: h.Name, Executor: "agent"})
+		if len(q.Hosts) == 0 {
+			a.Hosts = append(a.Hosts, site.Host{Name: h.Name, Executor: "agent"})
+		}
 	}
 	for _, h := range q.Hosts {
+		a.Hosts = append(a.Hosts, site.Host{Name: h.Name, Executor: "agent"})
 		r := evaluate.Result{Host: h.Name, Identity: trust.DigestOf(fmt.Append(nil, h.Name, q.Dir)), Sealed: []byte("sealed"), Revision: "run", Components: []string{"web"}}
 		if f.fails != nil {
 			r.Error = f.fails(h.Name)
@@ -225,7 +228,8 @@ type countedEngine struct {
 	store.Engine
 	mu sync.Mutex
 	count
-	most, batch int // statements of one transaction that writes: the most, and of the present one
+	most, batch int           // statements of one transaction that writes: the most, and of the present one
+	held        time.Duration // the longest time from the begin of a transaction that writes to its commit
 }
 
 // count is what a database has done.
@@ -243,7 +247,7 @@ func (e *countedEngine) since() count {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	c := e.count
-	e.count, e.most = count{}, 0
+	e.count, e.most, e.held = count{}, 0, 0
 	return c
 }
 
@@ -267,7 +271,7 @@ func (e *countedEngine) Begin(ctx context.Context) (store.Batch, error) {
 	e.mu.Lock()
 	e.batch = 0
 	e.mu.Unlock()
-	return &countedBatch{b, countedQuerier{b, e}}, nil
+	return &countedBatch{b, countedQuerier{b, e}, time.Now()}, nil
 }
 
 type countedQuerier struct {
@@ -288,6 +292,17 @@ func (q *countedQuerier) Query(ctx context.Context, sql string, args []any, each
 type countedBatch struct {
 	store.Batch
 	reads countedQuerier
+	begun time.Time
+}
+
+// Commit is store.Batch's.
+func (b *countedBatch) Commit(ctx context.Context) error {
+	err := b.Batch.Commit(ctx)
+	e := b.reads.engine
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.held = max(e.held, time.Since(b.begun))
+	return err
 }
 
 // Query is store.Querier's.

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/runtime/fault"
@@ -70,18 +71,37 @@ func (e *evaluations) of(ctx context.Context, ids []trust.ID) (done []*Prepared,
 			return nil, err
 		}
 	}
-	for part := range slices.Chunk(chosen, atOnce) {
+	for size := atOnce; len(chosen) > 0; {
+		part, began := chosen[:min(size, len(chosen))], time.Now()
 		some, err := e.part(ctx, q, part)
 		if err != nil {
 			return done, err
 		}
-		done = append(done, some...)
+		done, chosen = append(done, some...), chosen[len(part):]
+		size = nextSize(size, time.Since(began), some)
 	}
 	return done, nil
 }
 
-// atOnce is for how many hosts a process evaluates: each of them has its limits.
-const atOnce = 100
+// Bounds of what a process evaluates: each of them has its limits.
+const (
+	atOnce     = 100             // for so many hosts at first
+	mostAtOnce = 1000            // and at most
+	quickPart  = 3 * time.Second // more at a time as long as that takes less
+	smallSum   = 16 << 20        // and gives less, in bytes
+)
+
+// nextSize is for how many hosts the next process evaluates. Each reads the whole site, which takes as long as that has hosts: with processes for few of them evaluation would take the square.
+func nextSize(size int, took time.Duration, done []*Prepared) int {
+	sum := int64(0)
+	for _, p := range done {
+		sum += p.Bundle.Size
+	}
+	if took > quickPart || sum > smallSum {
+		return atOnce
+	}
+	return min(2*size, mostAtOnce)
+}
 
 // part evaluates for some hosts. Where that reaches a limit, it does so for fewer of them, so that one host is no hindrance to
 // others.
@@ -111,7 +131,12 @@ func (e *evaluations) part(ctx context.Context, q evaluate.Question, part []*Enr
 	if done, err = e.keepResults(ctx, part, a, q.Out); err != nil {
 		return nil, err
 	}
-	return done, e.keepPrepared(ctx, done)
+	for some := range slices.Chunk(done, atOnce) { // others wait for the store meanwhile
+		if err := e.keepPrepared(ctx, some); err != nil {
+			return nil, err
+		}
+	}
+	return done, nil
 }
 
 // keepPrepared keeps what was made of some hosts.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/tenetcm/tenet/runtime/control"
+	"github.com/tenetcm/tenet/runtime/trust"
 )
 
 // BenchmarkDeploy brings a revision to many hosts, each of which takes it up at once, where evaluations cost nothing:
@@ -82,6 +83,38 @@ func BenchmarkShow(b *testing.B) {
 					f.must(ask())
 				}
 				b.ReportMetric((processorTime(b)-used).Seconds()/float64(b.N), "cpu-s/op")
+			})
+		}
+	}
+}
+
+// BenchmarkAct has people do what is about all hosts, and tells for how long a transaction holds up others that write, at most.
+func BenchmarkAct(b *testing.B) {
+	for _, n := range []int{1000, 50000} {
+		f := newFleet(b, n)
+		f.finish(f.deploy("one").ID)
+		f.finish(f.deploy("two").ID)
+		var d *Deployment
+		for _, act := range []struct {
+			name string
+			do   func() error
+		}{
+			{"create", func() (err error) { d, err = f.Create(b.Context(), f.ann, Request{Site: "shop"}); return err }},
+			{"begin", func() error { _, err := f.Round(b.Context()); return err }},
+			{"pause", func() error { _, err := f.Pause(b.Context(), f.ann, d.ID, ""); return err }},
+			{"abort", func() error { _, err := f.Abort(b.Context(), f.ann, d.ID, ""); return err }},
+			{"rollback", func() error { _, err := f.Rollback(b.Context(), f.ann, "shop", "*", 0, ""); return err }},
+			{"unpin", func() error { _, err := f.Unpin(b.Context(), f.ann, "shop", "*", ""); return err }},
+		} {
+			b.Run(fmt.Sprint(act.name, "/", n), func(b *testing.B) {
+				used := processorTime(b)
+				f.engine.since()
+				f.must(act.do())
+				f.engine.mu.Lock()
+				held := f.engine.held
+				f.engine.mu.Unlock()
+				b.ReportMetric((processorTime(b) - used).Seconds(), "cpu-s/op")
+				b.ReportMetric(held.Seconds(), "held-s")
 			})
 		}
 	}
@@ -179,9 +212,9 @@ func TestFactsOfEvaluations(t *testing.T) {
 		reads func(host string) []string
 		most  int
 	}{
-		"none":      {nil, atOnce},
-		"the first": {func(string) []string { return []string{fleetName(0)} }, atOnce + 1},
-		"a few":     {func(string) []string { return []string{fleetName(0), fleetName(120), fleetName(240)} }, atOnce + 3},
+		"none":      {nil, 2 * atOnce},
+		"the first": {func(string) []string { return []string{fleetName(0)} }, 2*atOnce + 1},
+		"a few":     {func(string) []string { return []string{fleetName(0), fleetName(120), fleetName(240)} }, 2*atOnce + 3},
 		"all": {func(string) (all []string) {
 			for i := range n {
 				all = append(all, fleetName(i))
@@ -201,6 +234,21 @@ func TestFactsOfEvaluations(t *testing.T) {
 		}
 		if got := f.loops[f.hosts[n-1].ID].Position.N; got == 0 {
 			t.Errorf("%s: not all have got what was deployed", name)
+		}
+	}
+}
+
+// More hosts are evaluated at a time as long as that is quick and gives little: else each process reads a large site for few hosts, or holds too much.
+func TestNextSize(t *testing.T) {
+	large := []*Prepared{{Bundle: trust.Content{Size: smallSum / 2}}, {Bundle: trust.Content{Size: smallSum/2 + 1}}}
+	for _, c := range []struct {
+		size int
+		took time.Duration
+		done []*Prepared
+		want int
+	}{{atOnce, 0, nil, 2 * atOnce}, {mostAtOnce, 0, nil, mostAtOnce}, {4 * atOnce, quickPart + 1, nil, atOnce}, {4 * atOnce, 0, large, atOnce}} {
+		if got := nextSize(c.size, c.took, c.done); got != c.want {
+			t.Errorf("after %d hosts in %s there are %d, and not %d", c.size, c.took, got, c.want)
 		}
 	}
 }

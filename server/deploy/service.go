@@ -114,7 +114,7 @@ type Service struct {
 	settles    time.Time // see World
 	// targetsAtOnce is how many targets change in one transaction; 0: the constant of that name.
 	targetsAtOnce int
-	plans      plans
+	plans         plans
 	// What rounds have read, by sites: of the store, and of what hosts have told.
 	kept  map[string]*keptSite
 	views map[string]*hostView

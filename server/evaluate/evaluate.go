@@ -54,7 +54,7 @@ type Recipient struct {
 // Answer is what a site says.
 type Answer struct {
 	Name     string         `json:"name"`
-	Hosts    []site.Host    `json:"hosts"`
+	Hosts    []site.Host    `json:"hosts"` // all that it declares; of a process those of Question.Hosts, where there are some
 	Groups   []string       `json:"groups,omitempty"`
 	Rollout  *site.Rollout  `json:"rollout,omitempty"`
 	Clusters []site.Cluster `json:"clusters,omitempty"`

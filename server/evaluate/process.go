@@ -66,8 +66,11 @@ func (e *Evaluator) Ask(ctx context.Context, q Question) (*Answer, error) {
 	out := &child.Output{Limit: maxAnswer, Refusal: io.ErrShortBuffer} // which ends the process
 	cmd.Stdout, cmd.Stderr = out, said
 	ran := cmd.Run()
+	if out.IsOver() {
+		return nil, &diag.HintError{Code: CodeLimit, Message: fmt.Sprintf("the evaluation of the site gives more than %d MiB", maxAnswer>>20), Hint: "look for text or a list that grows too large"}
+	}
 	var a Answer
-	if err := json.Unmarshal(out.Bytes(), &a); err != nil || out.IsOver() {
+	if err := json.Unmarshal(out.Bytes(), &a); err != nil {
 		if ctx.Err() != nil {
 			return nil, &diag.HintError{Code: CodeLimit, Message: "the evaluation of the site was ended: " + context.Cause(ctx).Error(), Hint: "look for a loop, or a function that is called too often"}
 		}

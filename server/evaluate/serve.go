@@ -41,10 +41,23 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, exit func(status in
 		exit(1)
 	})
 	answer := q.answer(ctx, q.identities)
+	answer.leaveOutOthers(&q)
 	mu.Lock()
 	defer mu.Unlock()
 	dog.Stop()
 	return plainjson.NewEncoder(out).Encode(answer)
+}
+
+// leaveOutOthers leaves out hosts for which nothing was to be evaluated: of a site with many hosts each answer would have all.
+func (a *Answer) leaveOutOthers(q *Question) {
+	if len(q.Hosts) == 0 {
+		return
+	}
+	isAsked := map[string]bool{}
+	for _, to := range q.Hosts {
+		isAsked[to.Name] = true
+	}
+	a.Hosts = slices.DeleteFunc(a.Hosts, func(h lang.Host) bool { return !isAsked[h.Name] })
 }
 
 // Here has a question answered in this process, by whatever keys open the site's secrets, for who evaluates in the place of a server. Its limits and Keys do not
@@ -98,8 +111,12 @@ func (q *Question) answer(ctx context.Context, identities func() ([]secrets.Iden
 	}
 	store := &secrets.Store{Site: root.FS(), Identities: identities}
 	e.site.Target.Secrets, e.site.SecretFiles = store.Value, store.Digests
+	declared := map[string]bool{}
+	for i := range a.Hosts {
+		declared[a.Hosts[i].Name] = true
+	}
 	for _, to := range q.Hosts {
-		a.Results = append(a.Results, e.host(to, a.Hosts))
+		a.Results = append(a.Results, e.host(to, declared[to.Name]))
 	}
 	return a
 }
@@ -134,9 +151,9 @@ type evaluation struct {
 }
 
 // host evaluates the site for one host.
-func (e *evaluation) host(to Recipient, hosts []lang.Host) Result {
+func (e *evaluation) host(to Recipient, isDeclared bool) Result {
 	r := Result{Host: to.Name}
-	if !slices.ContainsFunc(hosts, func(h lang.Host) bool { return h.Name == to.Name }) {
+	if !isDeclared {
 		r.Absent, r.Empty, r.Identity = true, true, absence(e.site.Name(), to.Name)
 		return r
 	}

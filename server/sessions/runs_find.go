@@ -39,6 +39,11 @@ func DriftMigration() store.Migration {
 	return store.Migration{Name: "what reports are of", SQL: `ALTER TABLE sessions_reports ADD COLUMN state_run TEXT NOT NULL DEFAULT '';`}
 }
 
+// StartedMigration drops the index of runs by when they began: another one begins with that, and each run that is told of wrote both.
+func StartedMigration() store.Migration {
+	return store.Migration{Name: "one index of runs by time", SQL: `DROP INDEX sessions_runs_started;`}
+}
+
 // foundRun is a run as an index has it.
 type foundRun struct {
 	RunPosition

@@ -21,7 +21,7 @@ func plansOf(t *testing.T) func(sql string, args ...any) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := store.New(t.Context(), e, store.Options{Migrations: append(Migrations(), ProgramMigration(), UsageMigration(), StreamMigration(), RunsMigration(), DriftMigration(), LinesMigration(), ObjectionsMigration(), GapsMigration())})
+	s, err := store.New(t.Context(), e, store.Options{Migrations: append(Migrations(), ProgramMigration(), UsageMigration(), StreamMigration(), RunsMigration(), DriftMigration(), LinesMigration(), ObjectionsMigration(), GapsMigration(), StartedMigration())})
 	if err != nil {
 		t.Fatal(err)
 	}
