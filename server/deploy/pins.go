@@ -223,11 +223,13 @@ func (s *Service) prepareGroup(ctx context.Context, group []*pinned) error {
 			return err
 		}
 	}
+	of := make(map[trust.ID]*Prepared, len(done))
+	for _, one := range done {
+		of[one.Host] = one
+	}
 	for _, p := range group {
-		for _, one := range done {
-			if one.Host == p.ID {
-				p.prepared = one
-			}
+		if one := of[p.ID]; one != nil {
+			p.prepared = one
 		}
 		switch {
 		case p.prepared == nil:

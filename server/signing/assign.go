@@ -3,12 +3,10 @@ package signing
 import (
 	"fmt"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/tenetcm/tenet/lang/diag"
-	"github.com/tenetcm/tenet/lang/site"
 	"github.com/tenetcm/tenet/runtime/trust"
 	"github.com/tenetcm/tenet/server/api/client"
 	"github.com/tenetcm/tenet/server/evaluate"
@@ -34,18 +32,21 @@ func (s *Signer) signAll(q client.Signing, members []*member, answer *evaluate.A
 	if len(empty) > 0 {
 		return nil, &diag.HintError{Code: CodeEmpty, Message: "nothing would be wanted any more of " + strings.Join(empty, ", "), Hint: "--empty says that this is meant; nothing was signed"}
 	}
+	isDeclared := map[string]bool{} // with an agent
+	for i := range answer.Hosts {
+		isDeclared[answer.Hosts[i].Name] = answer.Hosts[i].Executor == "agent"
+	}
 	signed := &Signed{Waiting: map[string]string{}}
 	seen := map[trust.Digest]bool{}
 	for _, m := range members {
 		if !m.Chosen {
 			continue
 		}
-		isDeclared := slices.ContainsFunc(answer.Hosts, func(h site.Host) bool { return h.Name == m.Name && h.Executor == "agent" })
 		r := results[m.Name]
 		switch {
-		case !isDeclared && !s.Empty:
+		case !isDeclared[m.Name] && !s.Empty:
 			signed.Waiting[m.Name] = "the site does not declare it any more: --empty says that this is meant"
-		case !isDeclared && (r == nil || !r.Absent):
+		case !isDeclared[m.Name] && (r == nil || !r.Absent):
 			signed.Waiting[m.Name] = "the site does not have it reached by its agent any more"
 		case r == nil:
 			signed.Waiting[m.Name] = "it has told no facts yet"
