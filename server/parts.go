@@ -45,6 +45,16 @@ func (s *Server) hostChanged(id trust.ID) {
 	}
 }
 
+// hostRekeyed ends what a host has connected by its former key: it comes back by the present one, and nobody else does.
+func (s *Server) hostRekeyed(id trust.ID) {
+	if s.broker == nil {
+		return
+	}
+	if err := s.broker.Disconnect(link.Address{Host: id}); err != nil {
+		s.Failed(err)
+	}
+}
+
 // publishHost says that something about a host was decided, or that it has asked.
 func (s *Server) publishHost(id trust.ID) {
 	_, target, _ := s.Hosts.State(id)

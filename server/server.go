@@ -378,7 +378,7 @@ func (s *Server) handler() http.Handler {
 
 func (s *Server) openHosts(ctx context.Context) (err error) {
 	s.Hosts, err = enroll.Open(ctx, s.Store, s.Authority, s.Contents, enroll.Options{
-		Addresses: []string{s.url}, Brokers: s.endpoints, BrokerAuthorities: s.brokerAuthorities, Credential: s.credential(), Hook: s.Hook, Failed: s.Failed, Changed: s.hostChanged, Forget: s.forgetSteps(),
+		Addresses: []string{s.url}, Brokers: s.endpoints, BrokerAuthorities: s.brokerAuthorities, Credential: s.credential(), Hook: s.Hook, Failed: s.Failed, Changed: s.hostChanged, Rekeyed: s.hostRekeyed, Forget: s.forgetSteps(),
 	})
 	return err
 }

@@ -25,6 +25,7 @@ import (
 const usageText = `usage: tenet-agent join [--state-dir DIR] [--name NAME] [--label NAME=VALUE]…   with a token on standard input
        tenet-agent run [--state-dir DIR] [--poll DURATION]
        tenet-agent leave [--state-dir DIR]
+       tenet-agent rotate [--state-dir DIR]           makes other keys for the connection and for secrets
        tenet-agent version
 `
 
@@ -120,6 +121,8 @@ func run(ctx context.Context, args []string, in io.Reader, out, errs io.Writer) 
 		return daemon.Run(ctx, o)
 	case "leave":
 		return daemon.Leave(dir)
+	case "rotate":
+		return daemon.Rotate(ctx, dir)
 	}
 	return usage("there is no command %.40q", args[0])
 }

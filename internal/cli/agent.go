@@ -11,10 +11,11 @@ import (
 )
 
 type agentCmd struct {
-	Join  agentJoinCmd  `cmd:"" help:"Ask a server to take this machine in, and start the agent."`
-	Leave agentLeaveCmd `cmd:"" help:"Stop the agent, and forget the server. The machine stays as it is."`
-	Run   agentRunCmd   `cmd:"" help:"Run the agent, as its unit does."`
-	Probe agentProbeCmd `cmd:"" hidden:"" help:"Show the agent that runs that this program can follow it."`
+	Join   agentJoinCmd   `cmd:"" help:"Ask a server to take this machine in, and start the agent."`
+	Leave  agentLeaveCmd  `cmd:"" help:"Stop the agent, and forget the server. The machine stays as it is."`
+	Rotate agentRotateCmd `cmd:"" help:"Replace the keys by which this machine connects, and to which its secrets are encrypted."`
+	Run    agentRunCmd    `cmd:"" help:"Run the agent, as its unit does."`
+	Probe  agentProbeCmd  `cmd:"" hidden:"" help:"Show the agent that runs that this program can follow it."`
 }
 
 type agentJoinCmd struct {
@@ -25,6 +26,8 @@ type agentJoinCmd struct {
 }
 
 type agentLeaveCmd struct{}
+
+type agentRotateCmd struct{}
 
 type agentProbeCmd struct{}
 
@@ -153,4 +156,20 @@ func (cmd *agentRunCmd) Run(ctx runContext, s *client) error {
 		return err
 	}
 	return failure(services.Agent(ctx, dir, cmd.Poll, func(text string) { s.log(text) }))
+}
+
+// Run replaces keys.
+func (cmd *agentRotateCmd) Run(ctx runContext, s *client) error {
+	services, err := s.services()
+	if err != nil {
+		return err
+	}
+	dir, err := s.agentDir()
+	if err != nil {
+		return err
+	}
+	if err := services.RotateKeys(ctx, dir); err != nil {
+		return failure(err)
+	}
+	return s.say("this machine connects by another key, and its secrets are encrypted to another one; its identity is the same")
 }

@@ -25,6 +25,8 @@ type Services interface {
 	Join(ctx context.Context, c JoinConfig, told func(JoinState)) (JoinState, error)
 	// Leave forgets the server.
 	Leave(stateDir string) error
+	// RotateKeys has this machine make other keys for its connection and its secrets, and waits until the server has answered to them.
+	RotateKeys(ctx context.Context, stateDir string) error
 	// Agent runs the agent of this machine until the context ends.
 	Agent(ctx context.Context, stateDir string, poll time.Duration, log func(string)) error
 	// ProbeAgent shows, beside the agent that runs, that this program can follow it.

@@ -141,6 +141,11 @@ func (Services) Join(ctx context.Context, c cli.JoinConfig, told func(cli.JoinSt
 // Leave is cli.Services'.
 func (Services) Leave(stateDir string) error { return daemon.Leave(stateDir) }
 
+// RotateKeys is cli.Services'.
+func (Services) RotateKeys(ctx context.Context, stateDir string) error {
+	return daemon.Rotate(ctx, stateDir)
+}
+
 // Agent is cli.Services'.
 func (Services) Agent(ctx context.Context, stateDir string, poll time.Duration, log func(string)) error {
 	return daemon.Run(ctx, runningOptions(stateDir, poll, log))

@@ -2,6 +2,8 @@ package agent
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/tenetcm/tenet/runtime/control"
 	"github.com/tenetcm/tenet/runtime/trust"
@@ -24,4 +26,28 @@ func (a *Agent) TakeTrust() {
 		}
 		return a.core.Trust(a.now(), chain)
 	})
+}
+
+// TakeKeys takes up keys that have followed others in the identity: from then on what is encrypted to the former ones is taken up no more.
+func (a *Agent) TakeKeys() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.core.Sealing = a.Identity.Keys().Sealing
+}
+
+// Recipients are the sealing keys, by their public halves, to which is encrypted what the host holds, or can be taken back to.
+func (a *Agent) Recipients() ([]string, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	list := map[string]bool{}
+	for _, f := range []assignmentFolder{a.held, a.converged} {
+		assigned, err := f.load(a.Identity.ID())
+		if err != nil {
+			return nil, err
+		}
+		for _, one := range assigned {
+			list[one.Recipient] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(list)), nil
 }

@@ -48,6 +48,8 @@ type Options struct {
 	Starts int
 	// Changed is called after each commit that changes whether a host may connect, by which key, or for whom grants count; nil: nobody.
 	Changed func(trust.ID)
+	// Rekeyed is called after each commit by which a host connects by another key: connections by the former one are to end; nil: nobody.
+	Rekeyed func(trust.ID)
 	// Failed is told what went wrong within the server, which agents are not told; nil: nobody.
 	Failed func(error)
 	Clock  func() time.Time // nil: time.Now
@@ -193,6 +195,9 @@ func (r *Registry) remember(hosts ...*Host) {
 		before, taken := r.take(next)
 		if taken && r.options.Changed != nil && (before == nil || before.differs(next)) {
 			r.options.Changed(h.ID)
+		}
+		if taken && r.options.Rekeyed != nil && before != nil && before.Connection != next.Connection {
+			r.options.Rekeyed(h.ID)
 		}
 	}
 }

@@ -42,12 +42,16 @@ func (r *Registry) Renew(ctx context.Context, id trust.ID, request *identity.Ren
 		if request.Succession != nil {
 			return r.succeed(tx, &h, request)
 		}
+		was := h.Keys
 		if err := h.renew(request); err != nil {
 			return nil, err
 		}
 		now := r.now()
 		h.RenewedAt = &now
-		return []*Host{h}, writeHost(tx, h)
+		if err := writeHost(tx, h); err != nil {
+			return nil, err
+		}
+		return []*Host{h}, r.auditKeys(tx, h, was)
 	})
 	if err != nil {
 		return nil, err
@@ -61,6 +65,14 @@ func (r *Registry) Renew(ctx context.Context, id trust.ID, request *identity.Ren
 		a.RetryAfter = lackAgain
 	}
 	return a, nil
+}
+
+// auditKeys notes that a host has replaced its keys.
+func (r *Registry) auditKeys(tx store.Tx, h *Host, was *trust.HostKeys) error {
+	if h.Keys.Connection == was.Connection && h.Keys.Sealing == was.Sealing {
+		return nil
+	}
+	return By{Actor: server}.audit(tx, r.now(), "host.keys", h.ID, map[string]string{"name": h.Name, "number": fmt.Sprint(h.Keys.Number), "connection": h.Keys.Connection, "sealing": h.Keys.Sealing})
 }
 
 // lackAgain is after how many seconds a host renews that has trust documents that the server lacks.

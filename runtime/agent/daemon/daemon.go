@@ -187,7 +187,7 @@ func (d *daemon) say(err error) {
 // connect begins the link.
 func (d *daemon) connect(h link.Handler) (link.Link, error) {
 	return nats.Dial(nats.Config{
-		Address: link.Address{Host: d.who.ID(), Instance: d.instance}, Connection: d.who.Keys().Connection,
+		Address: link.Address{Host: d.who.ID(), Instance: d.instance}, Connection: func() string { return d.who.Keys().Connection },
 		Endpoints: func() ([]string, error) {
 			endpoints, _ := d.who.Brokers()
 			if len(endpoints) == 0 {
@@ -226,38 +226,6 @@ func (d *daemon) authorities() (*x509.CertPool, error) {
 		pool.AddCert(certificate)
 	}
 	return pool, nil
-}
-
-// renewSoon is when a renewal that has failed is repeated.
-const renewSoon = time.Minute
-
-// renew renews the identity each hour, from the start on.
-func (d *daemon) renew(ctx context.Context) {
-	state := identity.State("")
-	for ctx.Err() == nil {
-		wait := identity.RenewEvery
-		answer, err := d.who.Renew(ctx)
-		switch {
-		case err != nil && ctx.Err() == nil:
-			d.say(fmt.Errorf("the renewal of this host: %w", err))
-			wait = renewSoon
-		case err == nil:
-			d.agent.TakeTrust()
-			if answer.State != state && answer.Reason != "" {
-				d.Log(fmt.Sprintf("this host is %s: %s", answer.State, answer.Reason))
-			}
-			state = answer.State
-			if answer.RetryAfter > 0 {
-				wait = min(time.Duration(answer.RetryAfter)*time.Second, identity.RenewEvery)
-			}
-		}
-		timer := time.NewTimer(wait)
-		select {
-		case <-ctx.Done():
-		case <-timer.C:
-		}
-		timer.Stop()
-	}
 }
 
 var _ agent.Identity = (*identity.Identity)(nil)

@@ -24,6 +24,9 @@ const (
 	maxFile    = 64 << 20
 )
 
+// CodeInUse is the code of the error that another process has the folder.
+const CodeInUse = "in_use"
+
 // record is the file. It holds secrets.
 type record struct {
 	Format    string            `json:"format"`
@@ -83,7 +86,7 @@ func (f *folder) take() error {
 	}
 	err = unix.Flock(int(f.lock.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 	if errors.Is(err, unix.EWOULDBLOCK) {
-		return &diag.HintError{Code: "in_use", Message: "another process has " + f.path + " open", Hint: "is the agent running? Stop it first", Err: err}
+		return &diag.HintError{Code: CodeInUse, Message: "another process has " + f.path + " open", Hint: "is the agent running? Stop it first", Err: err}
 	}
 	return err
 }
@@ -194,10 +197,18 @@ func (i *Identity) load(create bool) error {
 
 // save makes something durable, and then takes it up. The caller holds mu, unless nobody else knows i yet.
 func (i *Identity) save(next record) error {
+	i.step("before")
 	if err := i.folder.write(&next); err != nil {
 		return fmt.Errorf("the identity of this host cannot be kept: %w", err)
 	}
+	i.step("after")
 	return i.take(next)
+}
+
+func (i *Identity) step(name string) {
+	if i.options.Step != nil {
+		i.options.Step(name)
+	}
 }
 
 // take takes up what is durable.

@@ -30,6 +30,8 @@ type Options struct {
 	Clock func() time.Time
 	// Proxy gives the proxy for a request; no URL: none. nil: as HTTPS_PROXY and NO_PROXY say.
 	Proxy func(*http.Request) (*url.URL, error)
+	// Step is called "before" and "after" each change of the file, and may panic there as if the process ended. For tests.
+	Step func(name string)
 }
 
 // Identity is an open folder. It may be used by many goroutines.

@@ -8,6 +8,7 @@ import (
 	"filippo.io/age"
 	"github.com/nats-io/nkeys"
 
+	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/runtime/trust"
 )
 
@@ -102,7 +103,7 @@ func (k *record) open() (*keys, error) {
 	return out, nil
 }
 
-// maxFormer bounds how many former sealing keys are kept.
+// maxFormer bounds how many former sealing keys are kept. None of them is given up for another one: something here may be encrypted to it.
 const maxFormer = 16
 
 // ReplaceKeys makes another connection key and another sealing key, and with it another identity, if that is wanted: then the host's ID is another one.
@@ -117,6 +118,12 @@ func (i *Identity) ReplaceKeys(identity bool) error {
 	}
 	if i.kept.Value == nil {
 		return errors.New("this host has not joined a server: there is nobody to tell of other keys")
+	}
+	if s := i.kept.State; s != Approved && s != Active {
+		return &diag.HintError{Code: "state", Message: fmt.Sprintf("this host is %s: its keys stay as they are", s), Hint: "tenet host unlock NAME, once it is known which machine is the host; one that was revoked joins anew"}
+	}
+	if len(i.kept.Former) >= maxFormer {
+		return &diag.HintError{Code: "state", Message: fmt.Sprintf("%d former sealing keys are still needed by what this host holds", maxFormer), Hint: "deploy what the host has to it anew, by a change of its sites, and rotate an hour later"}
 	}
 	own, number := &i.keys.identity, i.keys.public.Number+1
 	if identity {
@@ -146,7 +153,6 @@ func (k *record) follow() {
 		return
 	}
 	k.Former = append([]string{k.Keys.Sealing}, k.Former...)
-	k.Former = k.Former[:min(len(k.Former), maxFormer)]
 	k.Keys, k.Following = *k.Following, nil
 	k.Keys.Succession = nil
 }

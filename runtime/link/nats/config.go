@@ -30,8 +30,8 @@ type Config struct {
 	Endpoints func() ([]string, error)
 	// Authorities are the CAs of which one must have signed the certificate of the broker. No other is trusted.
 	Authorities func() (*x509.CertPool, error)
-	// Connection is the public half of the key by which the host connects, and Sign signs the broker's nonce with the other one.
-	Connection string
+	// Connection gives the public half of the key by which the host connects, and Sign signs the broker's nonce with the other one.
+	Connection func() string
 	Sign       func(nonce []byte) ([]byte, error)
 	// Credential gives the JWT that a cluster wants, and is empty elsewhere. nil: none.
 	Credential func() (string, error)
@@ -62,11 +62,11 @@ func (c *Config) check() error {
 	if err := c.Address.Check(); err != nil {
 		return err
 	}
-	if !nkeys.IsValidPublicUserKey(c.Connection) {
-		return fmt.Errorf("%.80q is no public key by which a host can connect", c.Connection)
+	if c.Connection == nil || c.Sign == nil || c.Endpoints == nil || c.Authorities == nil {
+		return errors.New("a link needs Connection, Sign, Endpoints and Authorities")
 	}
-	if c.Sign == nil || c.Endpoints == nil || c.Authorities == nil {
-		return errors.New("a link needs Sign, Endpoints and Authorities")
+	if key := c.Connection(); !nkeys.IsValidPublicUserKey(key) {
+		return fmt.Errorf("%.80q is no public key by which a host can connect", key)
 	}
 	return nil
 }

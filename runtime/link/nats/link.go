@@ -163,7 +163,7 @@ func (l *Link) connect(d *dialer, ended context.CancelCauseFunc) (*nats.Conn, er
 	if credential != "" {
 		o.UserJWT = func() (string, error) { return credential, nil }
 	} else {
-		o.Nkey = l.config.Connection
+		o.Nkey = l.config.Connection()
 	}
 	o.AllowReconnect, o.ReconnectBufSize, o.NoEcho = false, -1, true
 	o.IgnoreDiscoveredServers = true

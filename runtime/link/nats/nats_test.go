@@ -99,7 +99,7 @@ func config(t testing.TB, pool *x509.CertPool, endpoint string) Config {
 	identity, err := trust.GenerateKey()
 	must(t, err)
 	return Config{
-		Address: link.Address{Host: identity.ID(), Instance: "i"}, Connection: public, Sign: key.Sign, MaxWait: 20 * time.Millisecond,
+		Address: link.Address{Host: identity.ID(), Instance: "i"}, Connection: func() string { return public }, Sign: key.Sign, MaxWait: 20 * time.Millisecond,
 		Endpoints:   func() ([]string, error) { return []string{endpoint}, nil },
 		Authorities: func() (*x509.CertPool, error) { return pool, nil },
 		Proxy:       func(*url.URL) (*url.URL, error) { return nil, nil },
@@ -178,7 +178,7 @@ func TestRetryAfter(t *testing.T) {
 func TestTheServerSendsAway(t *testing.T) {
 	cert, pool := authority(t)
 	c := config(t, pool, "")
-	s := broker(t, cert, c.Connection)
+	s := broker(t, cert, c.Connection())
 	c.Endpoints = func() ([]string, error) { return []string{"tls://" + s.Addr().String()}, nil }
 	o, h := handler()
 	l := dial(t, c, h)
@@ -197,7 +197,7 @@ func TestAuthoritiesChange(t *testing.T) {
 	cert, pool := authority(t)
 	_, other := authority(t)
 	c := config(t, pool, "")
-	s := broker(t, cert, c.Connection)
+	s := broker(t, cert, c.Connection())
 	c.Endpoints = func() ([]string, error) { return []string{"tls://127.0.0.1:1", "tls://" + s.Addr().String()}, nil }
 	var trusted atomic.Pointer[x509.CertPool]
 	trusted.Store(other)

@@ -51,7 +51,7 @@ func TestProxies(t *testing.T) {
 	cert, pool := authority(t)
 	for _, secure := range []bool{false, true} {
 		c := config(t, pool, "tls://broker.test:443")
-		s := broker(t, cert, c.Connection)
+		s := broker(t, cert, c.Connection())
 		const basic = "Basic dXNlcjpwYXNz" // user:pass
 		proxy, count := connectProxy(t, s.Addr().String(), basic)
 		if secure {

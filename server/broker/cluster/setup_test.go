@@ -169,7 +169,7 @@ func (s *site) config(a link.Address, key nkeys.KeyPair, credential func() (stri
 		}
 	}
 	return nats.Config{
-		Address: a, Connection: public, Sign: key.Sign, Credential: credential, MaxWait: 50 * time.Millisecond,
+		Address: a, Connection: func() string { return public }, Sign: key.Sign, Credential: credential, MaxWait: 50 * time.Millisecond,
 		Endpoints:   func() ([]string, error) { return s.cluster.endpoints("nats", 0), nil },
 		Authorities: func() (*x509.CertPool, error) { return s.cluster.pool, nil },
 	}

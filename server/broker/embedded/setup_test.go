@@ -144,7 +144,7 @@ func (s *site) config(a link.Address, key nkeys.KeyPair) nats.Config {
 		panic(err)
 	}
 	return nats.Config{
-		Address: a, Connection: public, Sign: key.Sign, MaxWait: 50 * time.Millisecond,
+		Address: a, Connection: func() string { return public }, Sign: key.Sign, MaxWait: 50 * time.Millisecond,
 		Endpoints:   func() ([]string, error) { return []string{s.endpoint()}, nil },
 		Authorities: func() (*x509.CertPool, error) { return s.authority.pool, nil },
 		Proxy:       func(*url.URL) (*url.URL, error) { return nil, nil },

@@ -1,0 +1,53 @@
+package services
+
+import (
+	"path/filepath"
+	"testing"
+
+	"github.com/tenetcm/tenet/runtime/agent/daemon"
+	"github.com/tenetcm/tenet/server/api/client"
+)
+
+// An agent that runs takes other keys up while it runs: it stays the same host and the same process, connects again, and is given what is deployed then.
+func TestRotationWhileRunning(t *testing.T) {
+	t.Parallel()
+	f := newFarm(t, "", 2, "127.0.0.1")
+	f.connected(2)
+	f.done(f.deploy())
+	running, stopped := f.hosts[0], f.hosts[1]
+	stopped.end()
+	for _, h := range []*farmHost{running, stopped} {
+		before, err := f.client.Host(t.Context(), h.name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		process := h.cmd
+		if err := daemon.Rotate(t.Context(), filepath.Join(f.dir, h.name+".state")); err != nil {
+			t.Fatal(err)
+		}
+		after, err := f.client.Host(t.Context(), h.name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if after.ID != before.ID || after.Keys.Connection == before.Keys.Connection || after.Keys.Sealing == before.Keys.Sealing || h.cmd != process {
+			t.Errorf("%s: %+v, and was %+v", h.name, after.Keys, before.Keys)
+		}
+	}
+	stopped.start()
+	f.connected(2)
+	id := f.deploy()
+	f.done(id)
+	for _, h := range f.hosts {
+		f.check(h)
+	}
+	n := 0
+	for _, err := range f.client.Audit(t.Context(), client.AuditFilter{Action: "host.keys"}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		n++
+	}
+	if n != 2 {
+		t.Errorf("%d entries in the audit", n)
+	}
+}
