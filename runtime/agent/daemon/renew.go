@@ -19,7 +19,7 @@ func (d *daemon) renew(ctx context.Context) {
 	state := identity.State("")
 	for ctx.Err() == nil {
 		wait := identity.RenewEvery
-		d.rotate()
+		isHeeded := d.rotate()
 		answer, err := d.who.Renew(ctx)
 		switch {
 		case err != nil && ctx.Err() == nil:
@@ -36,26 +36,30 @@ func (d *daemon) renew(ctx context.Context) {
 				wait = min(time.Duration(answer.RetryAfter)*time.Second, identity.RenewEvery)
 			}
 		}
-		d.wait(ctx, wait)
+		d.wait(ctx, wait, isHeeded)
 	}
 }
 
 // rotate makes other keys, if somebody has asked for them, and forgets those that nothing here needs. That is an hour after they were replaced, as a rule: what was on its way then has come.
-func (d *daemon) rotate() {
+// It tells whether a request for keys was heeded, as far as there was one.
+func (d *daemon) rotate() bool {
 	if needed, err := d.agent.Recipients(); err != nil {
 		d.say(fmt.Errorf("former keys of this host are kept: %w", err))
 	} else if err := d.who.ForgetFormer(needed); err != nil {
 		d.say(fmt.Errorf("former keys of this host are kept: %w", err))
 	}
-	if isNew, err := d.who.TakeRotation(); err != nil {
+	isNew, err := d.who.TakeRotation()
+	if err != nil {
 		d.say(err)
-	} else if isNew {
+	}
+	if isNew {
 		d.Log("this host has made other keys, as it was asked; they count once the server has answered")
 	}
+	return err == nil
 }
 
-// wait waits until the next renewal: it comes early where somebody has asked for other keys.
-func (d *daemon) wait(ctx context.Context, wait time.Duration) {
+// wait waits until the next renewal: it comes early where somebody asks for other keys, unless what was asked before cannot be heeded, and so would be again and again.
+func (d *daemon) wait(ctx context.Context, wait time.Duration, early bool) {
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
 	look := time.NewTicker(lookForRotation)
@@ -67,7 +71,7 @@ func (d *daemon) wait(ctx context.Context, wait time.Duration) {
 		case <-timer.C:
 			return
 		case <-look.C:
-			if d.who.IsRotationRequested() {
+			if early && d.who.IsRotationRequested() {
 				return
 			}
 		}
