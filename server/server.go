@@ -133,7 +133,7 @@ type Server struct {
 // Migrations are the tables of a server. What was released is never changed, and never moved.
 func Migrations() []store.Migration {
 	list := []store.Migration{contents.Migration()}
-	for _, of := range [][]store.Migration{authority.Migrations(), access.Migrations(), enroll.Migrations(), sessions.Migrations(), deploy.Migrations(), {sessions.ProgramMigration()}, update.Migrations(), {deploy.PlanMigration(), sessions.UsageMigration(), deploy.ClusterMigration(), sessions.StreamMigration(), follow.Migration(), sessions.RunsMigration(), sessions.DriftMigration(), sessions.LinesMigration(), deploy.OutlineMigration(), deploy.MembersMigration(), sessions.ObjectionsMigration(), deploy.VersionMigration(), sessions.GapsMigration(), access.AuditIndexes(), enroll.ForgetMigration(), sessions.StartedMigration(), deploy.ClassMigration()}} {
+	for _, of := range [][]store.Migration{authority.Migrations(), access.Migrations(), enroll.Migrations(), sessions.Migrations(), deploy.Migrations(), {sessions.ProgramMigration()}, update.Migrations(), {deploy.PlanMigration(), sessions.UsageMigration(), deploy.ClusterMigration(), sessions.StreamMigration(), follow.Migration(), sessions.RunsMigration(), sessions.DriftMigration(), sessions.LinesMigration(), deploy.OutlineMigration(), deploy.MembersMigration(), sessions.ObjectionsMigration(), deploy.VersionMigration(), sessions.GapsMigration(), access.AuditIndexes(), enroll.ForgetMigration(), sessions.StartedMigration(), deploy.ClassMigration(), deploy.PolicyMigration()}} {
 		list = append(list, of...)
 	}
 	return list

@@ -249,7 +249,7 @@ func TestDeploySigned(t *testing.T) {
 		t.Errorf("web2 has %q", motd)
 	}
 	// Going back takes a signature, too.
-	if _, err := p.ops.Rollback(t.Context(), "shop", "web1", 1, ""); code(err) != deploy.ErrSign {
+	if _, err := p.ops.Rollback(t.Context(), "shop", client.RollbackRequest{Hosts: "web1", To: 1}); code(err) != deploy.ErrSign {
 		t.Errorf("a rollback: %v", err)
 	}
 	if p.forall.Load() != 0 {

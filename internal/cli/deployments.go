@@ -170,6 +170,7 @@ type rollbackCmd struct {
 	Site   string `arg:"" help:"Name of the site."`
 	Hosts  string `arg:"" help:"Names, globs, LABEL=VALUE, !NOT, with commas."`
 	To     int64  `help:"The number of the revision (default: the one before that which each has)." placeholder:"N"`
+	Empty  bool   `help:"That nothing is wanted any more of a host, or that rules delete all that they have made, is meant."`
 	Reason string `help:"Why, for the audit." placeholder:"TEXT"`
 }
 
@@ -179,7 +180,7 @@ func (cmd *rollbackCmd) Run(ctx runContext, s *client) error {
 	if err != nil {
 		return err
 	}
-	pins, err := server.Rollback(ctx, cmd.Site, cmd.Hosts, cmd.To, cmd.Reason)
+	pins, err := server.Rollback(ctx, cmd.Site, api.RollbackRequest{Hosts: cmd.Hosts, To: cmd.To, Empty: cmd.Empty, Reason: cmd.Reason})
 	return s.tellPins(pins, err, "pinned to revision %s")
 }
 

@@ -23,6 +23,7 @@ type serverCmd struct {
 	Config  serverBrokerCmd  `cmd:"" name:"broker-config" help:"Make what a cluster of NATS needs so that agents connect to it."`
 	Recover serverRecoverCmd `cmd:"" help:"Replace all keys of a server that does not run, by its recovery key."`
 	Source  serverSourceCmd  `cmd:"" help:"Have the server follow sources of sites: repositories of Git, and folders of its machine."`
+	Policy  serverPolicyCmd  `cmd:"" help:"Say what every deployment of a site has to have: an approval, a signature."`
 	Resume  serverResumeCmd  `cmd:"" help:"Have a restored server deliver again."`
 }
 

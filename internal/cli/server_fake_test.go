@@ -40,7 +40,7 @@ func servesPeople() error {
 	if err != nil {
 		return err
 	}
-	s, err := store.New(ctx, engine, store.Options{Migrations: append(slices.Concat(authority.Migrations(), access.Migrations(), enroll.Migrations(), deploy.Migrations()), deploy.PlanMigration(), deploy.ClusterMigration(), deploy.OutlineMigration(), deploy.MembersMigration(), deploy.VersionMigration(), deploy.ClassMigration(), enroll.ForgetMigration())})
+	s, err := store.New(ctx, engine, store.Options{Migrations: append(slices.Concat(authority.Migrations(), access.Migrations(), enroll.Migrations(), deploy.Migrations()), deploy.PlanMigration(), deploy.ClusterMigration(), deploy.OutlineMigration(), deploy.MembersMigration(), deploy.VersionMigration(), deploy.PolicyMigration(), deploy.ClassMigration(), enroll.ForgetMigration())})
 	if err != nil {
 		return err
 	}

@@ -41,7 +41,7 @@ func (a *API) registerClusters() {
 			return a.clusters(ctx, c, "", in.Host)
 		})
 	Register(a, op("undeploy-cluster", http.MethodPost, "/v1/sites/{site}/clusters/{cluster}/undeploy", "Take a cluster away from its hosts.",
-		"What it has made goes, on hosts that are away when they are back. The next deployment of the site brings it back. Answers how it stood.", access.Deploy, deploy.ErrNotFound, deploy.ErrPhase),
+		"What it has made goes, on hosts that are away when they are back. The next deployment of the site brings it back. Answers how it stood.", access.Deploy, deploy.ErrNotFound, deploy.ErrPhase, deploy.ErrPolicy),
 		func(ctx context.Context, c *access.Caller, in *undeployInput) (*clusterOutput, error) {
 			s, err := a.deployments()
 			if err != nil {

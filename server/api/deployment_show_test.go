@@ -204,7 +204,7 @@ func TestRollbackIsPreviewed(t *testing.T) {
 	if pins := w.ask("GET", "/v1/sites/shop/pins", w.alice, ""); pins.text != "{\"items\":[]}\n" || audit() != before {
 		t.Errorf("something has changed: %s", pins.text)
 	}
-	must(t, err2(alice.Rollback(t.Context(), "shop", "web1", 1, "")))
+	must(t, err2(alice.Rollback(t.Context(), "shop", client.RollbackRequest{Hosts: "web1", To: 1})))
 	if got, err = alice.PreviewRollback(t.Context(), "shop", "web1", 1); err != nil || !got[0].Pinned {
 		t.Errorf("it would do %+v: %v", got, err)
 	}
@@ -218,7 +218,7 @@ func TestUnpinIsPreviewed(t *testing.T) {
 	must(t, err2(alice.Deploy(t.Context(), client.DeployRequest{Site: "shop"})))
 	w.rounds()
 	w.wantProblem(w.ask("GET", "/v1/sites/shop/unpin?hosts=*", w.alice, ""), http.StatusConflict, deploy.ErrPinned)
-	must(t, err2(alice.Rollback(t.Context(), "shop", "*", 1, "it was better")))
+	must(t, err2(alice.Rollback(t.Context(), "shop", client.RollbackRequest{Hosts: "*", To: 1, Reason: "it was better"})))
 	for hosts, names := range map[string]string{"*": "db1 web1", "w*,!db1": "web1", "db1": "db1"} {
 		got, err := alice.PreviewUnpin(t.Context(), "shop", hosts)
 		var told []string

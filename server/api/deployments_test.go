@@ -81,7 +81,7 @@ func startDeployments(t *testing.T) *deployWorld {
 	ctx := t.Context()
 	e, err := sqlite.Open(ctx, t.TempDir())
 	must(t, err)
-	s, err := store.New(ctx, e, store.Options{Migrations: append(slices.Concat(access.Migrations(), deploy.Migrations()), deploy.PlanMigration(), deploy.ClusterMigration(), deploy.OutlineMigration(), deploy.MembersMigration(), deploy.VersionMigration(), deploy.ClassMigration())})
+	s, err := store.New(ctx, e, store.Options{Migrations: append(slices.Concat(access.Migrations(), deploy.Migrations()), deploy.PlanMigration(), deploy.ClusterMigration(), deploy.OutlineMigration(), deploy.MembersMigration(), deploy.VersionMigration(), deploy.PolicyMigration(), deploy.ClassMigration())})
 	must(t, err)
 	t.Cleanup(func() { s.Close() })
 	_, err = s.Campaign(ctx)

@@ -98,7 +98,7 @@ func status(code string) int {
 		return http.StatusNotFound
 	case codeMethod:
 		return http.StatusMethodNotAllowed
-	case access.CodeExists, access.CodeLastAdmin, access.CodeBroken, "conflict", "locked", "state", codeRefused, enroll.CodeNameTaken, sessions.CodeAway, sessions.CodeRecovering, sessions.CodePosition, deploy.ErrPhase, deploy.ErrPlan, deploy.ErrPinned, deploy.ErrEmpty, deploy.ErrSign, update.CodeBusy, update.CodeLacking:
+	case access.CodeExists, access.CodeLastAdmin, access.CodeBroken, "conflict", "locked", "state", codeRefused, enroll.CodeNameTaken, sessions.CodeAway, sessions.CodeRecovering, sessions.CodePosition, deploy.ErrPhase, deploy.ErrPlan, deploy.ErrPinned, deploy.ErrEmpty, deploy.ErrSign, deploy.ErrPolicy, update.CodeBusy, update.CodeLacking:
 		return http.StatusConflict
 	case "gone", "expired":
 		return http.StatusGone

@@ -111,7 +111,8 @@ type rollbackInput struct {
 	SiteName
 	Body struct {
 		PinBody
-		To int64 `json:"to,omitempty" minimum:"0" doc:"The number of the revision; without it, the one before that which each has."`
+		To    int64 `json:"to,omitempty" minimum:"0" doc:"The number of the revision; without it, the one before that which each has."`
+		Empty bool  `json:"empty,omitempty" doc:"That nothing is wanted of a host any more, or that rules delete all that they have made, is meant."`
 	}
 }
 
@@ -164,6 +165,7 @@ func (a *API) registerSites() {
 		return &revisionOutput{revisionOf(r)}, nil
 	})
 	a.registerSigning()
+	a.registerPolicies()
 	Register(a, op("list-pins", http.MethodGet, "/v1/sites/{site}/pins", "List the hosts that are pinned.", "They keep what they have, whatever is deployed.", access.Read, deploy.ErrNotFound),
 		a.listPins)
 	Register(a, op("count-targets", http.MethodGet, "/v1/sites/{site}/targets", "Tell of how many hosts each revision is wanted.", "Those that the caller may read, the newest revision first.", access.Read, deploy.ErrNotFound),
@@ -175,7 +177,7 @@ func (a *API) registerSites() {
 			list, err := s.Wanted(ctx, c, in.Site)
 			return &ListOutput[deploy.Wanted]{List[deploy.Wanted]{Items: append([]deploy.Wanted{}, list...)}}, err
 		})
-	preview := op("preview-rollback", http.MethodGet, "/v1/sites/{site}/rollback", "Tell what a rollback would do.", "Which hosts would go back, and from which revision to which; it changes nothing. It is refused where the rollback would be.", access.Deploy, deploy.ErrNotFound, deploy.ErrGone)
+	preview := op("preview-rollback", http.MethodGet, "/v1/sites/{site}/rollback", "Tell what a rollback would do.", "Which hosts would go back, and from which revision to which; it changes nothing. It is refused where the rollback would be.", access.Deploy, deploy.ErrNotFound, deploy.ErrGone, deploy.ErrPolicy)
 	Register(a, preview, func(ctx context.Context, c *access.Caller, in *previewInput) (*previewOutput, error) {
 		s, err := a.deployments()
 		if err != nil {
@@ -187,14 +189,14 @@ func (a *API) registerSites() {
 		}
 		return &previewOutput{List[deploy.RollbackOf]{Items: hosts}}, nil
 	})
-	rollback := op("roll-back", http.MethodPost, "/v1/sites/{site}/rollback", "Bring hosts back to a former revision, and pin them.", "All of them, or none. They keep it until they are unpinned.", access.Deploy, deploy.ErrNotFound, deploy.ErrGone, deploy.ErrSite)
+	rollback := op("roll-back", http.MethodPost, "/v1/sites/{site}/rollback", "Bring hosts back to a former revision, and pin them.", "All of them, or none. They keep it until they are unpinned.", access.Deploy, deploy.ErrNotFound, deploy.ErrGone, deploy.ErrSite, deploy.ErrEmpty, deploy.ErrSign, deploy.ErrPolicy)
 	rollback.Limit = 10 * time.Minute
 	Register(a, rollback, func(ctx context.Context, c *access.Caller, in *rollbackInput) (*pinsOutput, error) {
 		s, err := a.deployments()
 		if err != nil {
 			return nil, err
 		}
-		pins, err := s.Rollback(ctx, c, in.Site, in.Body.Hosts, in.Body.To, in.Body.Reason)
+		pins, err := s.Rollback(ctx, c, deploy.Return{Site: in.Site, Hosts: in.Body.Hosts, To: in.Body.To, Empty: in.Body.Empty, Why: in.Body.Reason})
 		return pinsOf(pins), err
 	})
 	Register(a, op("preview-unpin", http.MethodGet, "/v1/sites/{site}/unpin", "Tell which hosts would be unpinned.", "By whom each is pinned, and to what; it changes nothing. It is refused where that would be.", access.Deploy, deploy.ErrNotFound, deploy.ErrPinned),

@@ -109,6 +109,13 @@ func (s *Service) Undeploy(ctx context.Context, by *access.Caller, site, name, w
 		if _, err := raise(tx, allClusters); err != nil {
 			return err
 		}
+		policy, err := policyOf(tx, site)
+		if err == nil {
+			err = policy.refuseAlone("take the cluster out of the site, and deploy that")
+		}
+		if err != nil {
+			return err
+		}
 		rows, err := clusterRows(tx)
 		if err != nil {
 			return err

@@ -47,7 +47,7 @@ func TestTargetsAreAudited(t *testing.T) {
 			case 3:
 				p.tell(host, fmt.Sprintf("%q", contents.Draw(r, "fact")))
 			case 4:
-				_, _ = p.Rollback(t.Context(), p.bob, "shop", rapid.SampledFrom(names).Draw(r, "back"), 0, "")
+				_, _ = p.Rollback(t.Context(), p.bob, Return{Site: "shop", Hosts: rapid.SampledFrom(names).Draw(r, "back"), To: 0, Why: ""})
 			case 5:
 				_, _ = p.Unpin(t.Context(), p.bob, "shop", "*", "")
 			case 6:

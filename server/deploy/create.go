@@ -81,6 +81,16 @@ func (s *Service) create(tx store.Tx, by *access.Caller, q Request, selector acc
 	}
 	d := &Deployment{Site: r.Site, Revision: r.Tree, Number: r.Number, By: by.Name, At: s.now(), Message: q.Message, Selector: q.Hosts,
 		Consent: q.Consent, Empty: q.Empty, Deadline: q.Deadline, Signed: q.Signed, Phase: Planned}
+	policy, err := policyOf(tx, r.Site)
+	if err != nil {
+		return nil, err
+	}
+	if policy.Signed && !d.Signed {
+		return nil, policy.refuseUnsigned()
+	}
+	if policy.Approvals {
+		d.Consent = Approval
+	}
 	if d.Hosts, err = choose(tx, by, r, selector, enrolled); err != nil {
 		return nil, err
 	}
@@ -112,7 +122,7 @@ func (s *Service) create(tx store.Tx, by *access.Caller, q Request, selector acc
 	if err := forgetOld(tx, d.Site); err != nil {
 		return nil, err
 	}
-	detail := map[string]string{"deployment": fmt.Sprint(d.ID), "revision": fmt.Sprint(r.Number), "hosts": q.Hosts, "consent": string(q.Consent)}
+	detail := map[string]string{"deployment": fmt.Sprint(d.ID), "revision": fmt.Sprint(r.Number), "hosts": q.Hosts, "consent": string(d.Consent)}
 	if q.Empty {
 		detail["empty"] = "true"
 	}

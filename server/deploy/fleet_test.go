@@ -62,7 +62,7 @@ func newFleet(t testing.TB, n int) *fleet {
 	engine, err := sqlite.Open(t.Context(), t.TempDir())
 	f.must(err)
 	f.engine = &countedEngine{Engine: engine}
-	migrations := append(append(access.Migrations(), Migrations()...), PlanMigration(), ClusterMigration(), OutlineMigration(), MembersMigration(), VersionMigration(), ClassMigration())
+	migrations := append(append(access.Migrations(), Migrations()...), PlanMigration(), ClusterMigration(), OutlineMigration(), MembersMigration(), VersionMigration(), PolicyMigration(), ClassMigration())
 	s, err := store.New(t.Context(), f.engine, store.Options{Migrations: migrations})
 	f.must(err)
 	t.Cleanup(func() { _ = s.Close() })

@@ -23,8 +23,9 @@ type keptSite struct {
 	plans       map[contents.Digest]map[trust.ID]*HostPlan // by revision, where they are needed now
 	pins        map[trust.ID]*Pin
 	targets     map[trust.ID]*targetRow
-	signers     map[trust.ID]bool            // the keys that have signed these, and what is to become some
-	rows        []*clusterRow                // of all sites
+	signers     map[trust.ID]bool // the keys that have signed these, and what is to become some
+	rows        []*clusterRow     // of all sites
+	policy      Policy
 	revisions   map[int64]*declaration       // nil: it is not kept any more
 	later       map[int64]map[trust.ID]int64 // by deployment, the later ones that have its hosts
 	rests       map[int64]restPeriod         // of deployments about which there was nothing to do
@@ -86,6 +87,9 @@ func (s *Service) readSite(r store.Reader, k *keptSite) (err error) {
 		return err
 	}
 	if err := k.readClusters(r); err != nil {
+		return err
+	}
+	if k.policy, err = policyOf(r, k.site); err != nil {
 		return err
 	}
 	if k.pins, err = all[Pin](r, pinsTable, k.site, ""); err != nil {

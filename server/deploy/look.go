@@ -25,6 +25,7 @@ type Look struct {
 	Void      bool           // the target was signed by a key that may not any more
 	Prepared  *Prepared      // of this revision; nil: it is not evaluated
 	Cluster   string         // for whom its cluster waits, so that it gets nothing new; empty: for nobody
+	Demand    string         // what the policy of the site demands that the deployment does not have; empty: nothing
 	Unsigned  string         // why somebody has to sign for it first; empty: nobody has to
 	Plan      *HostPlan      // nil: it has not planned
 	Objection *Objection     // of the host, to what it was given last; nil: it has told of none
@@ -149,6 +150,8 @@ func (d *Deployment) readiness(l *Look, now time.Time) *Reason {
 		return &Reason{Code: CodeUnsteady, Text: fmt.Sprintf("what others give has made something else of it %d times in this revision", l.Prepared.Changes), Ask: fmt.Sprintf("see why, then tenet deployments continue %d", d.ID)}
 	case (l.Prepared.Empty || l.Prepared.Absent) && !d.Empty:
 		return &Reason{Code: CodeEmpty, Text: "nothing would be wanted of it any more", Ask: "deploy again with --empty, if this is meant"}
+	case l.Demand != "" && (l.Target == nil || l.Target.Identity != l.Prepared.Identity):
+		return &Reason{Code: CodePolicy, Text: l.Demand + ", and this one is without it", Ask: "deploy again"}
 	case d.Consent == NoConsent || l.isCurrent(now):
 		return nil
 	case l.Plan == nil || l.Plan.Identity != l.Prepared.Identity:

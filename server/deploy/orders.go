@@ -23,6 +23,7 @@ const (
 	ErrPinned    = "pinned"        // or not pinned, where it ought to be
 	ErrHooks     = "not_supported" // the server does not do this
 	ErrSign      = "sign"          // somebody has to sign it: the server may not
+	ErrPolicy    = "policy"        // the policy of the site does not let it be done
 	ErrSignature = "signature"     // what was signed elsewhere is not accepted
 )
 

@@ -22,10 +22,18 @@ type pinned struct {
 	target   *targetRow
 }
 
-// Rollback pins hosts to a former revision of a site: the one that is named, or that before their present one. They keep it until Unpin.
-// Either all of them go back or none.
-func (s *Service) Rollback(ctx context.Context, by *access.Caller, site, hosts string, to int64, why string) ([]Pin, error) {
-	list, err := s.chooseRollback(ctx, by, site, hosts, to)
+// Return says which hosts go back to what.
+type Return struct {
+	Site, Hosts string
+	To          int64 // the number of the revision; 0: the one before the present one of each
+	Empty       bool  // that nothing is wanted of a host any more is meant
+	Why         string
+}
+
+// Rollback pins hosts to a former revision of a site. They keep it until Unpin. Either all of them go back or none.
+func (s *Service) Rollback(ctx context.Context, by *access.Caller, q Return) ([]Pin, error) {
+	site, why := q.Site, q.Why
+	list, err := s.chooseRollback(ctx, by, site, q.Hosts, q.To)
 	if err != nil {
 		return nil, err
 	}
@@ -34,7 +42,7 @@ func (s *Service) Rollback(ctx context.Context, by *access.Caller, site, hosts s
 		groups[p.revision.Number] = append(groups[p.revision.Number], p)
 	}
 	for _, group := range groups {
-		if err := s.prepareGroup(ctx, group); err != nil {
+		if err := s.prepareGroup(ctx, group, q.Empty); err != nil {
 			return nil, err
 		}
 	}
@@ -42,10 +50,20 @@ func (s *Service) Rollback(ctx context.Context, by *access.Caller, site, hosts s
 	var woken []trust.ID
 	err = s.change(ctx, site, func(tx store.Tx) error {
 		pins, woken = nil, nil
+		policy, err := policyOf(tx, site)
+		if err == nil {
+			err = policy.refuseAlone(askRollback)
+		}
+		if err != nil {
+			return err
+		}
 		for _, p := range list {
 			pin := Pin{Host: p.ID, Name: p.Name, Site: site, Revision: fmt.Sprint(p.revision.Number), By: by.Name, At: s.now(), Why: why}
 			if err := pinsTable.put(tx, site, p.ID, p.revision.Tree, pin); err != nil {
 				return err
+			}
+			if policy.Signed && p.prepared.Signed == nil {
+				return policy.refuseUnsigned()
 			}
 			d := &Deployment{Site: site, Revision: p.revision.Tree, Number: p.revision.Number}
 			// What was signed and is what the host has already stays what it is.
@@ -54,7 +72,11 @@ func (s *Service) Rollback(ctx context.Context, by *access.Caller, site, hosts s
 					return err
 				}
 			}
-			if err := access.Audit(tx, access.Entry{At: pin.At, Actor: by.Name, Action: "host.pin", Host: string(p.ID), Site: site, Reason: why, Detail: map[string]string{"revision": pin.Revision}}); err != nil {
+			detail := map[string]string{"revision": pin.Revision}
+			if q.Empty {
+				detail["empty"] = "true"
+			}
+			if err := access.Audit(tx, access.Entry{At: pin.At, Actor: by.Name, Action: "host.pin", Host: string(p.ID), Site: site, Reason: why, Detail: detail}); err != nil {
 				return err
 			}
 			pins, woken = append(pins, pin), append(woken, p.ID)
@@ -67,6 +89,9 @@ func (s *Service) Rollback(ctx context.Context, by *access.Caller, site, hosts s
 	s.Poke()
 	return pins, s.Targets.Wake(ctx, woken...)
 }
+
+// askRollback is how hosts go back where nobody may have them do so alone.
+const askRollback = "deploy the former revision at the page of the site, or its files by tenet deploy, and have that approved"
 
 // chooseRollback gives the hosts that would go back, and to which revision.
 func (s *Service) chooseRollback(ctx context.Context, by *access.Caller, site, hosts string, to int64) ([]*pinned, error) {
@@ -84,6 +109,15 @@ func (s *Service) chooseRollback(ctx context.Context, by *access.Caller, site, h
 		return one, err
 	})
 	if err != nil {
+		return nil, err
+	}
+	if err := s.Store.Read(ctx, func(r store.Reader) error {
+		policy, err := policyOf(r, site)
+		if err == nil {
+			err = policy.refuseAlone(askRollback)
+		}
+		return err
+	}); err != nil {
 		return nil, err
 	}
 	for _, p := range list {
@@ -207,8 +241,8 @@ func targetsOf(r store.Reader, site string, hosts []Enrolled) (map[trust.ID]*tar
 }
 
 // prepareGroup evaluates one revision for hosts.
-func (s *Service) prepareGroup(ctx context.Context, group []*pinned) error {
-	d := &Deployment{Site: group[0].revision.Site, Revision: group[0].revision.Tree, Number: group[0].revision.Number}
+func (s *Service) prepareGroup(ctx context.Context, group []*pinned, isEmptyMeant bool) error {
+	d := &Deployment{Site: group[0].revision.Site, Revision: group[0].revision.Tree, Number: group[0].revision.Number, Empty: isEmptyMeant}
 	var ids []trust.ID
 	others, err := s.takeSigned(ctx, d, group)
 	if err != nil {
@@ -238,8 +272,8 @@ func (s *Service) prepareGroup(ctx context.Context, group []*pinned) error {
 			return &diag.HintError{Code: ErrSite, Message: fmt.Sprintf("revision %d is wrong for %s: %s", d.Number, p.Name, p.prepared.Error), Hint: "name another one"}
 		case len(p.prepared.Waits) > 0:
 			return invalid(fmt.Sprintf("%s reads what others have not given yet: %s", p.Name, some(p.prepared.Waits)), "name another revision, or wait")
-		case p.prepared.Absent || p.prepared.Empty:
-			return &diag.HintError{Code: ErrEmpty, Message: fmt.Sprintf("revision %d wants nothing of %s", d.Number, p.Name), Hint: "name another one"}
+		case (p.prepared.Absent || p.prepared.Empty) && !isEmptyMeant:
+			return &diag.HintError{Code: ErrEmpty, Message: fmt.Sprintf("revision %d wants nothing of %s", d.Number, p.Name), Hint: "name another one, or say with --empty that this is meant"}
 		}
 	}
 	return nil

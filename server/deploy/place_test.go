@@ -76,7 +76,7 @@ func newPlace(t testing.TB, names ...string) *place {
 	}
 	engine, err := sqlite.Open(t.Context(), t.TempDir())
 	p.must(err)
-	migrations := append(append(access.Migrations(), Migrations()...), PlanMigration(), ClusterMigration(), OutlineMigration(), MembersMigration(), VersionMigration(), ClassMigration())
+	migrations := append(append(access.Migrations(), Migrations()...), PlanMigration(), ClusterMigration(), OutlineMigration(), MembersMigration(), VersionMigration(), PolicyMigration(), ClassMigration())
 	migrations = append(migrations, store.Migration{Name: "test", SQL: `CREATE TABLE test_assigned (n BIGINT NOT NULL PRIMARY KEY, host TEXT NOT NULL, body BYTES NOT NULL) STRICT;`})
 	s, err := store.New(t.Context(), engine, store.Options{Migrations: migrations})
 	p.must(err)

@@ -41,6 +41,7 @@ const (
 	CodeCluster    Code = "cluster"      // its cluster waits for a member
 	CodeElsewhere  Code = "elsewhere"    // a later deployment has the host
 	CodeSign       Code = "sign"         // somebody has to sign for it: the server does not, or may not
+	CodePolicy     Code = "policy"       // the site's policy demands what the deployment does not have
 	CodeBeforehand Code = "unplanned"    // the host could not plan
 )
 

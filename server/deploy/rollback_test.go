@@ -22,7 +22,7 @@ func TestRollbackNeedsDoneRevision(t *testing.T) {
 	before := len(p.assigned())
 	for _, hosts := range []string{"web1", "*"} {
 		_, previewed := p.PreviewRollback(t.Context(), p.ann, "shop", hosts, waits.Number)
-		_, err := p.Rollback(t.Context(), p.ann, "shop", hosts, waits.Number, "")
+		_, err := p.Rollback(t.Context(), p.ann, Return{Site: "shop", Hosts: hosts, To: waits.Number, Why: ""})
 		if diag.CodeOf(err) != ErrPhase || diag.CodeOf(previewed) != ErrPhase {
 			t.Errorf("to a revision that waits for an approval: %v, previewed: %v", err, previewed)
 		}
@@ -30,8 +30,8 @@ func TestRollbackNeedsDoneRevision(t *testing.T) {
 	if len(p.assigned()) != before {
 		t.Error("hosts have another target")
 	}
-	p.must(err2(p.Rollback(t.Context(), p.ann, "shop", "web1", 1, "")))
-	p.must(err2(p.Rollback(t.Context(), p.ann, "shop", "web1", 2, "forth again")))
+	p.must(err2(p.Rollback(t.Context(), p.ann, Return{Site: "shop", Hosts: "web1", To: 1, Why: ""})))
+	p.must(err2(p.Rollback(t.Context(), p.ann, Return{Site: "shop", Hosts: "web1", To: 2, Why: "forth again"})))
 	p.must(err2(p.Unpin(t.Context(), p.ann, "shop", "web1", "")))
 	p.settle()
 	if _, err := p.Approve(t.Context(), p.bob, waits.ID, p.get(waits.ID).Plan.Digest, ""); err != nil {
@@ -39,7 +39,7 @@ func TestRollbackNeedsDoneRevision(t *testing.T) {
 	}
 	p.settle()
 	p.expect(waits.ID, Done, "")
-	p.must(err2(p.Rollback(t.Context(), p.ann, "shop", "web1", waits.Number, "a deployment has brought it by now")))
+	p.must(err2(p.Rollback(t.Context(), p.ann, Return{Site: "shop", Hosts: "web1", To: waits.Number, Why: "a deployment has brought it by now"})))
 }
 
 // What hosts would be taken back to is kept, however many revisions came later.
@@ -58,7 +58,7 @@ func TestFormerRevisionIsKept(t *testing.T) {
 	if len(list) != Keep+2 {
 		t.Errorf("%d revisions are kept: %+v", len(list), list)
 	}
-	pins, err := p.Rollback(t.Context(), p.ann, "shop", "web1", 0, "all that came later is wrong")
+	pins, err := p.Rollback(t.Context(), p.ann, Return{Site: "shop", Hosts: "web1", To: 0, Why: "all that came later is wrong"})
 	if err != nil || len(pins) != 1 || pins[0].Revision != "1" {
 		t.Errorf("back to %+v: %v", pins, err)
 	}

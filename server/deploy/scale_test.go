@@ -103,7 +103,10 @@ func BenchmarkAct(b *testing.B) {
 			{"begin", func() error { _, err := f.Round(b.Context()); return err }},
 			{"pause", func() error { _, err := f.Pause(b.Context(), f.ann, d.ID, ""); return err }},
 			{"abort", func() error { _, err := f.Abort(b.Context(), f.ann, d.ID, ""); return err }},
-			{"rollback", func() error { _, err := f.Rollback(b.Context(), f.ann, "shop", "*", 0, ""); return err }},
+			{"rollback", func() error {
+				_, err := f.Rollback(b.Context(), f.ann, Return{Site: "shop", Hosts: "*", To: 0, Why: ""})
+				return err
+			}},
 			{"unpin", func() error { _, err := f.Unpin(b.Context(), f.ann, "shop", "*", ""); return err }},
 		} {
 			b.Run(fmt.Sprint(act.name, "/", n), func(b *testing.B) {

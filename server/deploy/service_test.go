@@ -174,7 +174,7 @@ func TestPins(t *testing.T) {
 	p.settle()
 	p.deploy(shop("two", "web1", "web2"), Request{})
 	p.settle()
-	pins, err := p.Rollback(t.Context(), p.bob, "shop", "web1", 0, "two is slow")
+	pins, err := p.Rollback(t.Context(), p.bob, Return{Site: "shop", Hosts: "web1", To: 0, Why: "two is slow"})
 	p.must(err)
 	got := p.assigned()
 	if last := got[len(got)-1]; len(pins) != 1 || len(got) != 5 || last.Host != p.id("web1") || last.Identity != got[0].Identity || last.Position.Compare(got[3].Position) <= 0 {
@@ -292,7 +292,7 @@ func TestGrants(t *testing.T) {
 	// Nothing tells whether there is a host that carl may not see.
 	answers := func(hosts string) (out []string) {
 		_, created := p.Create(t.Context(), carl, Request{Site: "shop", Hosts: hosts})
-		_, rolled := p.Rollback(t.Context(), carl, "shop", hosts, 1, "")
+		_, rolled := p.Rollback(t.Context(), carl, Return{Site: "shop", Hosts: hosts, To: 1, Why: ""})
 		_, unpinned := p.Unpin(t.Context(), carl, "shop", hosts, "")
 		_, previewed := p.PreviewRollback(t.Context(), carl, "shop", hosts, 1)
 		_, looked := p.PreviewUnpin(t.Context(), carl, "shop", hosts)

@@ -29,8 +29,9 @@ func (s *Service) world(ctx context.Context, k *keptSite, d *Deployment, v *host
 	if d.Signed {
 		lacks = s.lacks(k.revisions[d.Number], d, g.epochs[k.site], v, now)
 	}
+	demand := k.policy.lacks(d)
 	look := func(id trust.ID) Look {
-		l := Look{Away: v.away[id], Pinned: k.pins[id], Elsewhere: later[id], Loop: v.loops[id], Held: v.held[id], Plan: plans[id], Objection: v.objections[id]}
+		l := Look{Demand: demand, Away: v.away[id], Pinned: k.pins[id], Elsewhere: later[id], Loop: v.loops[id], Held: v.held[id], Plan: plans[id], Objection: v.objections[id]}
 		if t := k.targets[id]; t != nil {
 			l.Target = &t.Target
 			l.Void = isVoid(t)

@@ -24,7 +24,7 @@ func newService(t *testing.T) *follow.Service {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := store.New(ctx, engine, store.Options{Migrations: append(append(access.Migrations(), deploy.Migrations()...), follow.Migration(), deploy.VersionMigration())})
+	s, err := store.New(ctx, engine, store.Options{Migrations: append(append(access.Migrations(), deploy.Migrations()...), follow.Migration(), deploy.VersionMigration(), deploy.PolicyMigration())})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -34,6 +34,9 @@ func demandOf(pattern string) demand {
 		}
 		return demand{verb: access.Deploy}
 	case "sites":
+		if parts[len(parts)-1] == "policy" {
+			return demand{access.Admin, true}
+		}
 		return demand{verb: access.Deploy}
 	case "hosts", "selected":
 		switch parts[len(parts)-1] {

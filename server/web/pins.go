@@ -46,7 +46,7 @@ func (p *Pages) rollback(v *view) (*act, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &act{Title: "Roll " + count(len(list.Items), "host") + " of " + site + " back", Button: "Roll back", IsGrave: true, Back: route("sites", site), Fields: []field{reason()},
+	a := &act{Title: "Roll " + count(len(list.Items), "host") + " of " + site + " back", Button: "Roll back", IsGrave: true, Back: route("sites", site), Fields: []field{{Name: "empty", Label: "That hosts are left with nothing, or that rules delete all that they have made, is meant", Kind: "check"}, reason()},
 		Effects: append(rollbackEffects(site, list.Items), "They are pinned: deployments leave them out until they are unpinned.", "All of them go back, or none."),
 		Command: []string{"tenet", "rollback", site, hosts}}
 	if to != "" {
@@ -54,6 +54,9 @@ func (p *Pages) rollback(v *view) (*act, error) {
 	}
 	a.Do = func(form url.Values) (string, error) {
 		body := map[string]any{"hosts": hosts, "reason": form.Get("reason")}
+		if form.Get("empty") != "" {
+			body["empty"] = true
+		}
 		if number > 0 {
 			body["to"] = number
 		}

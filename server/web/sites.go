@@ -19,6 +19,7 @@ type sitePage struct {
 	Name        string
 	Revisions   []revisionRow
 	Deployments []*api.Deployment // the newest ones
+	Policy      api.SitePolicy
 	Pins        shortList[deploy.Pin]
 	UnpinAll    string // a selector of all that are pinned, as far as they can be named
 }
@@ -37,6 +38,7 @@ func (p *Pages) registerSites() {
 	p.show("/sites/{site}", p.site)
 	p.show("/sites/{site}/revisions/{number}", p.revision)
 	p.act("/sites/{site}/deploy", p.deploySite)
+	p.act("/sites/{site}/policy", p.setPolicy)
 }
 
 func (p *Pages) sites(v *view) (*page, error) {
@@ -73,7 +75,11 @@ func (p *Pages) site(v *view) (*page, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &sitePage{Name: name, Deployments: deployments.Items[:min(10, len(deployments.Items))], UnpinAll: unpinAll(pins.Items)}
+	policy, err := get[api.SitePolicy](v, route("v1", "sites", name, "policy"), nil)
+	if err != nil {
+		return nil, err
+	}
+	s := &sitePage{Policy: policy, Name: name, Deployments: deployments.Items[:min(10, len(deployments.Items))], UnpinAll: unpinAll(pins.Items)}
 	s.Pins = shorten(v, "pins", pins.Items, func(p deploy.Pin) string { return p.Name + " revision " + p.Revision + " " + p.By + " " + p.Why })
 	for _, r := range revisions.Items {
 		row := revisionRow{Revision: r}

@@ -21,7 +21,8 @@ func siteAnswers() map[string]any {
 	return map[string]any{
 		"/v1/sites":                list(api.Site{Name: "shop", Newest: revisionOf(3, "web1"), Latest: 7}),
 		"/v1/sites/shop/revisions": list(revisionOf(3, "web1", "web2", "db1"), revisionOf(2, "web1")), "/v1/sites/shop/targets": list(map[string]any{"revision": 2, "hosts": 4}),
-		"/v1/sites/shop/pins": list(pinOf("web1", "2")), "/v1/deployments": list(waiting("bob", 1)),
+		"/v1/sites/shop/policy": api.SitePolicy{Site: "shop", By: "olga", At: new(noon()), Reason: "audit", Demanded: api.Demands{Approvals: true}},
+		"/v1/sites/shop/pins":   list(pinOf("web1", "2")), "/v1/deployments": list(waiting("bob", 1)),
 		"/v1/sites/shop/revisions/3": api.RevisionDetail{Revision: revisionOf(3, "web1"), Errors: []api.SiteRemark{{Text: "site.hcl:4:2: there is no such variable", Hint: "declare it", Hosts: []string{"db1"}, Count: 1}}, Signers: []api.RevisionSigner{{Key: trust.ID(strings.Repeat("k", 51) + "a"), Name: "olga"}}},
 		"/v1/sites/shop/revisions/3/files": list(map[string]any{"name": "site.hcl", "size": 10, "change": map[string]any{"kind": "changed", "diff": "@@ -1 +1 @@\n-a <b>\n+b\n"}},
 			map[string]any{"name": "secrets.hcl", "size": 10, "change": map[string]any{"kind": "changed", "hidden": "encrypted"}}),
@@ -58,6 +59,33 @@ func TestSites(t *testing.T) {
 	}
 	if body := request(reader, "GET", "/sites/shop/revisions/3", nil).Body.String(); !strings.Contains(body, "Its files are not shown to you") {
 		t.Error("files that are hidden are not told of")
+	}
+}
+
+// TestSitePolicy checks that the page of a site tells what is demanded, and that who administers all, and nobody else, is asked for it.
+func TestSitePolicy(t *testing.T) {
+	p, f := newTest(t, access.AllGrants(), siteAnswers())
+	body := request(p, "GET", "/sites/shop", nil).Body.String()
+	for _, wanted := range []string{"Another person approves every deployment", "Set by olga", `href="/sites/shop/policy"`} {
+		if !strings.Contains(body, wanted) {
+			t.Errorf("the page lacks %q", wanted)
+		}
+	}
+	token := tokenOf(t, request(p, "GET", "/sites/shop/policy", nil).Body.String())
+	w := request(p, "POST", "/sites/shop/policy", url.Values{"token": {token}, "signed": {"yes"}, "reason": {"why not"}})
+	if wanted := `PUT /v1/sites/shop/policy {"approvals":false,"reason":"why not","signed":true}`; len(f.done) != 1 || f.done[0] != wanted {
+		t.Errorf("%d, and the API was asked %q", w.Code, f.done)
+	}
+	all, err := access.ParseSelector(access.All)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, _ := newTest(t, []access.Grant{{Verb: access.Read, Hosts: all, Site: "shop"}, {Verb: access.Deploy, Hosts: all, Site: "shop"}, {Verb: access.Admin, Hosts: all, Site: "shop"}}, siteAnswers())
+	if strings.Contains(request(other, "GET", "/sites/shop", nil).Body.String(), `href="/sites/shop/policy"`) {
+		t.Error("who administers one site is offered its policy")
+	}
+	if w := request(other, "GET", "/sites/shop/policy", nil); w.Code != http.StatusForbidden {
+		t.Errorf("who administers one site sees the act: %d", w.Code)
 	}
 }
 

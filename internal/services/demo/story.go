@@ -83,7 +83,7 @@ func (d *Demo) pinned() string {
 }
 
 func (d *Demo) pin(ctx context.Context) error {
-	_, err := d.as(operator).Rollback(ctx, "base", d.pinned(), 0, "its clock jumps since the new servers; looking into it (INFRA-231)")
+	_, err := d.as(operator).Rollback(ctx, "base", client.RollbackRequest{Hosts: d.pinned(), Reason: "its clock jumps since the new servers; looking into it (INFRA-231)"})
 	return err
 }
 

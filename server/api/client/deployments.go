@@ -215,9 +215,17 @@ func (c *Client) Consent(ctx context.Context, id int64, act, plan, reason string
 	return Call[Deployment](ctx, c, http.MethodPost, fmt.Sprintf("/v1/deployments/%d/%s", id, act), nil, map[string]string{"plan": plan, "reason": reason})
 }
 
-// Rollback brings hosts back to a former revision of a site, and pins them; 0: the one before that which each has.
-func (c *Client) Rollback(ctx context.Context, site, hosts string, to int64, reason string) ([]Pin, error) {
-	list, err := Call[List[Pin]](ctx, c, http.MethodPost, "/v1/sites/"+url.PathEscape(site)+"/rollback", nil, map[string]any{"hosts": hosts, "to": to, "reason": reason})
+// RollbackRequest says which hosts go back, and to what.
+type RollbackRequest struct {
+	Hosts  string `json:"hosts"`
+	To     int64  `json:"to,omitempty"` // 0: the one before that which each has
+	Empty  bool   `json:"empty,omitempty"`
+	Reason string `json:"reason,omitempty"`
+}
+
+// Rollback brings hosts back to a former revision of a site, and pins them.
+func (c *Client) Rollback(ctx context.Context, site string, q RollbackRequest) ([]Pin, error) {
+	list, err := Call[List[Pin]](ctx, c, http.MethodPost, "/v1/sites/"+url.PathEscape(site)+"/rollback", nil, q)
 	return list.Items, err
 }
 
