@@ -16,7 +16,8 @@ import (
 )
 
 type deployCmd struct {
-	Site     string        `arg:"" help:"Directory of the site."`
+	Site     string        `arg:"" help:"Directory of the site; with --revision its name."`
+	Revision int64         `help:"Deploy a revision that the server has, by its number, and upload nothing." placeholder:"N"`
 	Hosts    string        `help:"Only to these hosts of the server: names, globs, LABEL=VALUE, !NOT, with commas (default: all, also those that are new later)." placeholder:"HOSTS"`
 	Plan     bool          `help:"Show what hosts would do; nothing begins until somebody starts it."`
 	Approve  bool          `help:"Have it begin when another person has approved the plan."`
@@ -27,10 +28,18 @@ type deployCmd struct {
 	Message  string        `short:"m" help:"Why, for people and the audit." placeholder:"TEXT"`
 }
 
-// Run uploads a site, and has the server deploy it.
+// Run uploads a site, unless it names a revision that the server has, and has the server deploy it.
 func (cmd *deployCmd) Run(ctx runContext, s *client) error {
 	if cmd.Plan && cmd.Approve {
 		return usage("leave one out", "--plan waits for a start, and --approve for another person's approval")
+	}
+	switch {
+	case cmd.Revision < 0:
+		return usage("write the number that the page of the site and tenet deployments tell", "--revision cannot be %d", cmd.Revision)
+	case cmd.Revision > 0 && cmd.Sign != "":
+		return usage("leave --revision out, and name the directory with its former files", "--sign evaluates the files of a directory, and --revision names what the server has")
+	case cmd.Revision > 0 && len(s.globals.Data) > 0:
+		return usage("leave it out", "--data takes the place of files that are uploaded, and --revision uploads none")
 	}
 	var key trust.PrivateKey
 	if cmd.Sign != "" {
@@ -43,35 +52,49 @@ func (cmd *deployCmd) Run(ctx runContext, s *client) error {
 	if err != nil {
 		return err
 	}
-	loaded, err := s.openSite(ctx, cmd.Site)
-	if err != nil {
-		return err
-	}
-	name := loaded.Name()
-	if name == "" {
-		if list := loaded.Diagnostics(); list.HasErrors() {
-			return s.show(list.Sorted(), loaded.Source)
-		}
-		return newStatus(exitSite, errors.New("the site has no name, by which a server would know it"), `add site { name = "…" }`)
-	}
-	documents, err := s.replacements(loaded)
-	if err != nil {
-		return err
-	}
-	archive, err := packSite(cmd.Site, documents, s.packageCache())
-	if err != nil {
-		return newStatus(exitSite, err, diag.HintOf(err))
-	}
-	r, err := server.Upload(ctx, name, archive, cmd.Message)
-	if err != nil {
-		return failure(err)
-	}
-	if cmd.Sign != "" {
-		if err := cmd.sign(ctx, s, server, key, r, archive); err != nil {
+	name, number := cmd.Site, cmd.Revision
+	if number == 0 {
+		if name, number, err = cmd.upload(ctx, s, server, key); err != nil {
 			return err
 		}
 	}
-	q := api.DeployRequest{Site: name, Signed: cmd.Sign != "", Revision: r.Number, Hosts: cmd.Hosts, Empty: cmd.Empty, Deadline: int(cmd.Deadline.Seconds()), Message: cmd.Message}
+	q := api.DeployRequest{Site: name, Signed: cmd.Sign != "", Revision: number, Hosts: cmd.Hosts, Empty: cmd.Empty, Deadline: int(cmd.Deadline.Seconds()), Message: cmd.Message}
+	return cmd.request(ctx, s, server, q)
+}
+
+// upload has the server have the files of the directory, and what is signed here of them. It gives the name of the site, and the number of the revision.
+func (cmd *deployCmd) upload(ctx runContext, s *client, server *api.Client, key trust.PrivateKey) (name string, number int64, err error) {
+	loaded, err := s.openSite(ctx, cmd.Site)
+	if err != nil {
+		return "", 0, err
+	}
+	name = loaded.Name()
+	if name == "" {
+		if list := loaded.Diagnostics(); list.HasErrors() {
+			return "", 0, s.show(list.Sorted(), loaded.Source)
+		}
+		return "", 0, newStatus(exitSite, errors.New("the site has no name, by which a server would know it"), `add site { name = "…" }`)
+	}
+	documents, err := s.replacements(loaded)
+	if err != nil {
+		return "", 0, err
+	}
+	archive, err := packSite(cmd.Site, documents, s.packageCache())
+	if err != nil {
+		return "", 0, newStatus(exitSite, err, diag.HintOf(err))
+	}
+	r, err := server.Upload(ctx, name, archive, cmd.Message)
+	if err != nil {
+		return "", 0, failure(err)
+	}
+	if cmd.Sign != "" {
+		err = cmd.sign(ctx, s, server, key, r, archive)
+	}
+	return name, r.Number, err
+}
+
+// request has the server deploy what it has, and tells of it.
+func (cmd *deployCmd) request(ctx runContext, s *client, server *api.Client, q api.DeployRequest) error {
 	switch {
 	case cmd.Plan:
 		q.Consent = "start"

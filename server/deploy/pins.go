@@ -91,7 +91,7 @@ func (s *Service) Rollback(ctx context.Context, by *access.Caller, q Return) ([]
 }
 
 // askRollback is how hosts go back where nobody may have them do so alone.
-const askRollback = "deploy the former revision at the page of the site, or its files by tenet deploy, and have that approved"
+const askRollback = "deploy the former revision, and have that approved: tenet deploy SITE --revision NUMBER"
 
 // chooseRollback gives the hosts that would go back, and to which revision.
 func (s *Service) chooseRollback(ctx context.Context, by *access.Caller, site, hosts string, to int64) ([]*pinned, error) {

@@ -1,9 +1,11 @@
 package web
 
 import (
+	"cmp"
 	"errors"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/tenetcm/tenet/runtime/ssh"
@@ -16,7 +18,7 @@ type act struct {
 	Title   string   // what is done: "Pause deployment 7"
 	Button  string   // a verb
 	Effects []string // what it will do, in whole sentences
-	Command []string // what does the same on the command line
+	Command []string // what does the same on the command line, without the flags of fields
 	Fields  []field
 	IsGrave bool   // it takes something away, or stops it
 	Back    string // the page to which it leads
@@ -42,6 +44,10 @@ type field struct {
 	Kind                     string // text, area, check, password, choice
 	Options                  []option
 	IsRequired               bool
+	// Flag is the one of the command that says the same; empty: there is none. One of a choice or text is followed by what it says.
+	Flag string
+	// Sample stands in the command for a value that nobody has written yet, where it does not go without.
+	Sample string
 }
 
 // option is one of those among which is chosen.
@@ -52,8 +58,32 @@ func reason() field {
 	return field{Name: "reason", Label: "Reason", Kind: "text", Hint: "Why, for the audit and for who reads it later."}
 }
 
-// CommandLine is the command as it is typed.
-func (a *act) CommandLine() string { return commandLine(a.Command...) }
+// reasonFlag is it where the command takes it as one.
+func reasonFlag() field {
+	f := reason()
+	f.Flag = "--reason"
+	return f
+}
+
+// CommandBase is the command as it is typed, without the flags of fields.
+func (a *act) CommandBase() string { return commandLine(a.Command...) }
+
+// CommandLine is the command as it is typed, by what the fields say. A script has it follow what is chosen.
+func (a *act) CommandLine() string {
+	words := slices.Clone(a.Command)
+	for i := range a.Fields {
+		f := &a.Fields[i]
+		value := cmp.Or(f.Value, f.Sample)
+		switch {
+		case f.Flag == "" || value == "":
+		case f.Kind == "check":
+			words = append(words, f.Flag)
+		default:
+			words = append(words, f.Flag, value)
+		}
+	}
+	return commandLine(words...)
+}
 
 func commandLine(argv ...string) string {
 	words := make([]string, len(argv))

@@ -19,11 +19,13 @@ func TestCommands(t *testing.T) {
 		answers[path] = answer
 	}
 	p, f := newTest(t, access.AllGrants(), answers)
+	f.answers["/v1/sites/shop/policy"], f.answers["/v1/sites/shop/unpin"] = api.SitePolicy{Site: "shop", Approvals: true}, list(pinOf("web1", "2"))
 	f.answers["/v1/hosts"] = list(map[string]any{"id": hostID, "name": "web1", "state": "active"})
 	f.answers["/v1/runs"] = list(map[string]any{"host": hostID, "name": "web1", "run": "0008"})
 	for path, wanted := range map[string]string{
 		"/server/updates/new?version=1.4.0": "tenet update 1.4.0 --batch 1,10%,100%", "/server/updates/new": "tenet update 1.5.0 --batch 1,10%,100%",
 		"/sites/shop/deploy?revision=2": "", "/sites/shop/deploy?revision=2&hosts=web1": "", "/selected/plan?select=web1": "",
+		"/sites/shop/policy": "tenet server policy set shop --approve --reason TEXT", "/sites/shop/unpin?hosts=*": "tenet unpin shop '*'",
 		"/runs": "tenet events --server", "/runs?outcome=failed": "", "/runs?site=shop": "",
 		"/deployments?site=shop": "tenet deployments list --site shop", "/deployments?site=shop&phase=done": "",
 		"/hosts?phase=help": "tenet host list --phase help", "/hosts?question=true&phase=help": "",

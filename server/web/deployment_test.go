@@ -175,7 +175,7 @@ func TestRollback(t *testing.T) {
 		"/v1/sites/shop/unpin": list(pinOf("db1", "10"), pinOf("web1", "2"), pinOf("web2", "2"))})
 	at := "/sites/shop/rollback?hosts=web*,db1"
 	body := request(p, "GET", at, nil).Body.String()
-	for _, wanted := range []string{"Roll 3 hosts of shop back", "2 hosts from revision 3 of shop to 2: web1, web2.", "1 host from revision 2 of shop to 1: db1.", "tenet rollback shop &#39;web*,db1&#39;"} {
+	for _, wanted := range []string{"Roll 3 hosts of shop back", "2 hosts from revision 3 of shop to 2: web1, web2.", "1 host from revision 2 of shop to 1: db1.", "tenet rollback shop &#39;web*,db1&#39;", `data-flag="--empty"`, `data-flag="--reason"`} {
 		if !strings.Contains(body, wanted) {
 			t.Errorf("it does not say %q:\n%s", wanted, body)
 		}

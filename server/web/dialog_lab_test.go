@@ -38,3 +38,22 @@ func TestDialogTells(t *testing.T) {
 	do(t, tab, chromedp.Click(`#dialog a.button[href="/enrolment"]`))
 	until(t, tab, `!document.getElementById("dialog").open && document.querySelector("main").textContent.includes("for the west")`)
 }
+
+// TestCommandFollows checks that the command beside a form does what is chosen in it, whatever is written there, and is copied as it is shown.
+func TestCommandFollows(t *testing.T) {
+	tab, s := demoTab(t)
+	do(t, tab, chromedp.Navigate(s.URL+"/sites/shop"), chromedp.WaitReady("#main"))
+	link := `main a[data-dialog][href="/sites/shop/policy"]`
+	do(t, tab, chromedp.WaitVisible(link))
+	until(t, tab, "(l => l && document.readyState === 'complete' && (l.click(), true))(document.querySelector(`"+link+"`))")
+	do(t, tab, chromedp.WaitVisible(`#dialog input[name=approvals]`))
+	shows := func(line string) {
+		t.Helper()
+		until(t, tab, "document.querySelector('#dialog [data-command] code').textContent === `"+line+"` && document.querySelector('#dialog [data-copy]').dataset.copy === `"+line+"`")
+	}
+	shows("tenet server policy set shop --reason TEXT")
+	do(t, tab, chromedp.Click(`#dialog input[name=approvals]`), chromedp.SendKeys(`#dialog input[name=reason]`, "it's ours"))
+	shows(`tenet server policy set shop --approve --reason 'it'\\''s ours'`)
+	do(t, tab, chromedp.Click(`#dialog input[name=approvals]`), chromedp.Click(`#dialog input[name=signed]`))
+	shows(`tenet server policy set shop --sign --reason 'it'\\''s ours'`)
+}

@@ -200,7 +200,7 @@ func (p *Pages) rollbackHost(v *view) (*act, error) {
 	if err != nil {
 		return nil, err
 	}
-	to := field{Name: "to", Label: "Revision", Kind: "choice", Options: []option{{"", "the one before that which it has"}}}
+	to := field{Name: "to", Flag: "--to", Label: "Revision", Kind: "choice", Options: []option{{"", "the one before that which it has"}}}
 	for _, r := range list.Items {
 		text := strconv.FormatInt(r.Number, 10)
 		label := text + " by " + r.By
@@ -219,9 +219,10 @@ func (p *Pages) rollbackHost(v *view) (*act, error) {
 	}
 	return &act{Title: "Roll " + h.Host.Name + " back", Button: "Roll back and pin", IsGrave: true, Back: h.Path(), Command: []string{"tenet", "rollback", site, h.Host.Name},
 		Effects: effects,
-		Fields:  []field{to, reason()},
+		Fields:  []field{to, emptyIsMeant(), reasonFlag()},
 		Do: func(form url.Values) (string, error) {
 			body := map[string]any{"hosts": h.Host.Name, "reason": form.Get("reason")}
+			addEmpty(body, form)
 			if text := form.Get("to"); text != "" {
 				n, err := parseNumber("to", text, 1<<53)
 				if err != nil {

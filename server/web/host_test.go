@@ -149,6 +149,7 @@ func TestHostActs(t *testing.T) {
 		{"/hosts/web7/hold", url.Values{"reason": {"disk"}, "hours": {"2"}}, "POST " + at + `/hold {"reason":"disk","seconds":7200}`},
 		{"/hosts/web7/lock", url.Values{"reason": {"odd"}}, "POST " + at + `/lock {"reason":"odd"}`},
 		{"/hosts/web7/sites/shop/rollback", url.Values{"reason": {"worse"}, "to": {"6"}}, `POST /v1/sites/shop/rollback {"hosts":"web7","reason":"worse","to":6}`},
+		{"/hosts/web7/sites/shop/rollback", url.Values{"empty": {"yes"}}, `POST /v1/sites/shop/rollback {"empty":true,"hosts":"web7","reason":""}`},
 	} {
 		f.done = nil
 		shown := has(t, p, c.path)

@@ -46,7 +46,7 @@ func (p *Pages) rollback(v *view) (*act, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &act{Title: "Roll " + count(len(list.Items), "host") + " of " + site + " back", Button: "Roll back", IsGrave: true, Back: route("sites", site), Fields: []field{{Name: "empty", Label: "That hosts are left with nothing, or that rules delete all that they have made, is meant", Kind: "check"}, reason()},
+	a := &act{Title: "Roll " + count(len(list.Items), "host") + " of " + site + " back", Button: "Roll back", IsGrave: true, Back: route("sites", site), Fields: []field{emptyIsMeant(), reasonFlag()},
 		Effects: append(rollbackEffects(site, list.Items), "They are pinned: deployments leave them out until they are unpinned.", "All of them go back, or none."),
 		Command: []string{"tenet", "rollback", site, hosts}}
 	if to != "" {
@@ -54,9 +54,7 @@ func (p *Pages) rollback(v *view) (*act, error) {
 	}
 	a.Do = func(form url.Values) (string, error) {
 		body := map[string]any{"hosts": hosts, "reason": form.Get("reason")}
-		if form.Get("empty") != "" {
-			body["empty"] = true
-		}
+		addEmpty(body, form)
 		if number > 0 {
 			body["to"] = number
 		}
@@ -65,6 +63,18 @@ func (p *Pages) rollback(v *view) (*act, error) {
 		return count(len(pins.Items), "host") + " of " + site + " went back.", err
 	}
 	return a, nil
+}
+
+// emptyIsMeant is the field of a rollback to which hosts may lose everything.
+func emptyIsMeant() field {
+	return field{Name: "empty", Flag: "--empty", Label: "That hosts are left with nothing, or that rules delete all that they have made, is meant", Kind: "check"}
+}
+
+// addEmpty says what it has said.
+func addEmpty(body map[string]any, form url.Values) {
+	if form.Get("empty") != "" {
+		body["empty"] = true
+	}
 }
 
 // rollbackEffects groups hosts by from where to where they go.
@@ -96,7 +106,7 @@ func (p *Pages) unpin(v *view) (*act, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &act{Title: "Unpin " + count(len(pins.Items), "host") + " of " + site, Button: "Unpin", Back: route("sites", site), Fields: []field{reason()}, Command: []string{"tenet", "unpin", site, hosts},
+	return &act{Title: "Unpin " + count(len(pins.Items), "host") + " of " + site, Button: "Unpin", Back: route("sites", site), Fields: []field{reasonFlag()}, Command: []string{"tenet", "unpin", site, hosts},
 		Effects: append(pinEffects(site, pins.Items), "What is unpinned follows what is deployed: it joins the deployment that has it."),
 		Do: func(form url.Values) (string, error) {
 			var done api.List[deploy.Pin]

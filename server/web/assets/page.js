@@ -7,6 +7,7 @@ import { startTimes } from "./times.js";
 import { startLog } from "./log.js";
 import { startFilters } from "./filter.js";
 import { startCopying } from "./copy.js";
+import { startCommands } from "./command.js";
 import "./graph.js";
 
 document.documentElement.classList.add("scripted");
@@ -17,6 +18,7 @@ startTimes();
 startLog();
 startFilters();
 startCopying();
+startCommands();
 startLive();
 
 document.querySelector("[data-menu]")?.addEventListener("click", event => {
