@@ -129,7 +129,7 @@ func (s *Server) openDeployments(context.Context) error {
 	hosts := &hostList{store: s.Store}
 	s.Deployments = deploy.New(deploy.Options{
 		Store: s.Store, Contents: s.Contents, Dir: dir, Hosts: hosts, Seen: sessionView{s.Sessions}, Targets: targets{s}, Planner: planner{s.Sessions}, Signatures: signatures{s},
-		Report: s.Sessions.Report, Evaluate: &s.evaluations, Keys: s.Keys, Program: s.Version, IsFull: s.isFull,
+		Report: s.Sessions.Report, Reports: s.Sessions.Reports, Evaluate: &s.evaluations, Keys: s.Keys, Program: s.Version, IsFull: s.isFull,
 		Published: s.deploymentChanged, ClusterChanged: s.clusterChanged,
 	})
 	s.Sources = follow.New(follow.Options{Store: s.Store, Dir: s.Dir, Credentials: s.GitCredentials, Deployments: s.Deployments, Changed: s.sourceChanged})

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/tenetcm/tenet/internal/ui"
+	"github.com/tenetcm/tenet/runtime/cluster"
 )
 
 type undeployCmd struct {
@@ -28,10 +29,14 @@ func (cmd *undeployCmd) Run(ctx runContext, s *client) error {
 		}
 		return s.say(ui.Line("it is about to be taken away; it was " + clusterLine(r)))
 	}
-	list, err := server.Clusters(ctx, cmd.Site)
+	list := []*cluster.Overview{}
+	for r, err := range server.Clusters(ctx, cmd.Site) {
+		if err != nil {
+			return failure(err)
+		}
+		list = append(list, r)
+	}
 	switch {
-	case err != nil:
-		return failure(err)
 	case s.globals.JSON:
 		return s.printJSON(list)
 	case len(list) == 0:

@@ -74,6 +74,7 @@ func (f *fleet) Ask(_ context.Context, q evaluate.Question) (*evaluate.Answer, e
 type deployWorld struct {
 	*world
 	service      *deploy.Service
+	store        *store.Store
 	alice, carol string
 }
 
@@ -90,7 +91,7 @@ func startDeployments(t *testing.T) *deployWorld {
 	must(t, err)
 	t.Cleanup(func() { c.Close() })
 	f := &fleet{assigned: map[trust.ID]trust.Position{}}
-	w := &deployWorld{service: deploy.New(deploy.Options{Store: s, Contents: c, Dir: t.TempDir(), Hosts: f, Seen: f, Targets: f, Planner: f, Evaluate: f})}
+	w := &deployWorld{store: s, service: deploy.New(deploy.Options{Store: s, Contents: c, Dir: t.TempDir(), Hosts: f, Seen: f, Targets: f, Planner: f, Evaluate: f})}
 	w.world = start(t, func(o *api.Options) { o.Deployments = w.service })
 	web, err := access.ParseSelector("web*")
 	must(t, err)

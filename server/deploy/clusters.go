@@ -43,17 +43,9 @@ func ClusterMigration() store.Migration {
 
 // clusterRows reads all clusters, of all sites.
 func clusterRows(r store.Reader) (out []*clusterRow, err error) {
-	err = r.Query(`SELECT body FROM deploy_clusters ORDER BY site, name`, nil, func(row store.Row) error {
-		var body []byte
-		if err := row.Scan(&body); err != nil {
-			return err
-		}
-		c := &clusterRow{}
-		if err := json.Unmarshal(body, c); err != nil {
-			return fmt.Errorf("a cluster is damaged: %w", err)
-		}
+	err = eachCluster(r, &ClusterFilter{}, func(c *clusterRow) bool {
 		out = append(out, c)
-		return nil
+		return true
 	})
 	return out, err
 }

@@ -29,7 +29,7 @@ func (p *place) has(names ...string) (out string) {
 // cluster tells how a cluster stands.
 func (p *place) cluster(siteName, name string) *cluster.Overview {
 	p.t.Helper()
-	list, err := p.Clusters(p.t.Context(), p.ann, siteName)
+	list, err := p.Clusters(p.t.Context(), p.ann, ClusterFilter{Site: siteName})
 	p.must(err)
 	for _, r := range list {
 		if r.Cluster == name {
@@ -72,7 +72,7 @@ func TestClusters(t *testing.T) {
 		t.Fatalf("before all are there: %s", got)
 	}
 	for host, wanted := range map[string]int{"a": 1, "d": 0} {
-		if list, err := p.ClustersOf(t.Context(), p.ann, "", host); err != nil || len(list) != wanted {
+		if list, err := p.Clusters(t.Context(), p.ann, ClusterFilter{Host: host}); err != nil || len(list) != wanted {
 			t.Errorf("clusters of %s: %v, %v", host, list, err)
 		}
 	}
@@ -155,7 +155,7 @@ func TestClustersOfSeveralSites(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	list, err := p.Clusters(t.Context(), &access.Caller{Name: "carl", Grants: []access.Grant{{Verb: access.Read, Hosts: some, Site: "two"}}}, "two")
+	list, err := p.Clusters(t.Context(), &access.Caller{Name: "carl", Grants: []access.Grant{{Verb: access.Read, Hosts: some, Site: "two"}}}, ClusterFilter{Site: "two"})
 	if err != nil || len(list) != 1 {
 		t.Fatal(list, err)
 	}
@@ -183,7 +183,7 @@ func TestClustersOfSeveralSites(t *testing.T) {
 	for team, want := range map[string]int{"old": 0, "new": 1} {
 		grant, err := access.ParseSelector("team=" + team)
 		p.must(err)
-		list, err := p.ClustersOf(t.Context(), &access.Caller{Name: "carl", Grants: []access.Grant{{Verb: access.Read, Hosts: grant, Site: "two"}}}, "", "")
+		list, err := p.Clusters(t.Context(), &access.Caller{Name: "carl", Grants: []access.Grant{{Verb: access.Read, Hosts: grant, Site: "two"}}}, ClusterFilter{})
 		p.must(err)
 		if len(list) != 1 || len(list[0].Peers) != want {
 			t.Errorf("who reads hosts of the team %s sees %+v", team, list[0].Peers)
@@ -243,7 +243,7 @@ func TestClustersAndRights(t *testing.T) {
 	if _, err := p.Undeploy(t.Context(), nobody, "lab", "bench", ""); err == nil {
 		t.Error("who has no grants takes it away")
 	}
-	if _, err := p.Clusters(t.Context(), nobody, "lab"); err == nil {
+	if _, err := p.Clusters(t.Context(), nobody, ClusterFilter{Site: "lab"}); err == nil {
 		t.Error("who has no grants sees it")
 	}
 	some, err := access.ParseSelector("a")

@@ -97,6 +97,8 @@ type Options struct {
 	Program    string                              // the version of the program that evaluates
 	// Report gives the newest report of a host for a site, nil: there is none; itself nil: hosts report nothing.
 	Report func(ctx context.Context, host trust.ID, site string) (*states.Report, time.Time, error)
+	// Reports gives those of several hosts of each site, which may be given more than once; nil, likewise.
+	Reports func(ctx context.Context, of map[string][]trust.ID, each func(site string, host trust.ID, report *states.Report)) error
 	// IsFull tells whether there is no room to begin anything; nil: there is always room.
 	IsFull func() bool
 	// Published is told what has happened after its transaction; nil: nobody is.

@@ -70,6 +70,7 @@ func TestAssignment(t *testing.T) {
 	if err != nil || report == nil || len(report.Parts) != 2 || !report.Ready {
 		t.Errorf("the report is %+v: %v", report, err)
 	}
+	f.expectReports(id, len(report.Parts))
 	part, err := f.sessions.Runs(t.Context(), sessions.RunFilter{Hosts: []trust.ID{id}})
 	runs := part.Runs
 	if err != nil || len(runs) != 1 || runs[0].Ended == nil || runs[0].Counts.Changed != 2 {

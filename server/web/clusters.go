@@ -1,15 +1,28 @@
 package web
 
 import (
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
-	"strings"
+	"strconv"
 
 	"github.com/tenetcm/tenet/runtime/cluster"
 	"github.com/tenetcm/tenet/server/api"
 	"github.com/tenetcm/tenet/states"
 )
+
+// clustersShown is how many clusters a page has: each may have many hosts, and parts of these.
+const clustersShown = 50
+
+// clusterList is a page of clusters.
+type clusterList struct {
+	Filter url.Values
+	State  facet
+	Rows   []clusterRow
+	Next   string
+	IsAll  bool
+}
 
 // clusterRow is a cluster with its members.
 type clusterRow struct {
@@ -30,29 +43,30 @@ func (p *Pages) registerClusters() {
 }
 
 func (p *Pages) clusters(v *view) (*page, error) {
-	list, err := get[api.List[*api.Cluster]](v, "/v1/clusters", nil)
+	filter := v.filter("words", "state")
+	query := maps.Clone(filter)
+	query.Set("limit", strconv.Itoa(clustersShown))
+	if cursor := v.r.URL.Query().Get("cursor"); cursor != "" {
+		query.Set("cursor", cursor)
+	}
+	list, err := get[api.List[*api.Cluster]](v, "/v1/clusters", query)
 	if err != nil {
 		return nil, err
 	}
-	short := shorten(v, "clusters", list.Items, clusterText)
-	rows := shortList[clusterRow]{listPart: short.listPart}
-	for _, c := range short.Items {
+	l := &clusterList{Filter: filter, State: facetOf(filter, "state", "State", "waiting", "deploying", "deployed", "failed", "undeploying", "undeployed"), IsAll: len(filter) == 0}
+	for _, c := range list.Items {
 		row := clusterRow{Cluster: c}
 		for _, peer := range c.Peers {
 			row.Members = append(row.Members, memberRow{peer, peer.Host == c.Leader, peer.Unsettled()})
 		}
-		rows.Items = append(rows.Items, row)
+		l.Rows = append(l.Rows, row)
 	}
-	return &page{Template: "clusters", Title: "Clusters", Section: "clusters", Data: rows, Live: []string{"cluster.changed", "deployment.changed"}}, nil
-}
-
-// clusterText is by what a cluster is found.
-func clusterText(c *api.Cluster) string {
-	words := []string{c.Site + "/" + c.Cluster, c.Site, c.Cluster, string(c.State)}
-	for _, peer := range c.Peers {
-		words = append(words, peer.Host)
+	if list.Next != "" {
+		next := maps.Clone(filter)
+		next.Set("cursor", list.Next)
+		l.Next = "/clusters?" + next.Encode()
 	}
-	return strings.Join(words, " ")
+	return &page{Template: "clusters", Title: "Clusters", Section: "clusters", Data: l, Live: []string{"cluster.changed", "deployment.changed"}}, nil
 }
 
 // CanUndeploy tells whether there is anything to be taken away.
@@ -62,7 +76,7 @@ func (c clusterRow) CanUndeploy() bool {
 
 func (p *Pages) undeployCluster(v *view) (*act, error) {
 	site, name := v.r.PathValue("site"), v.r.PathValue("cluster")
-	list, err := get[api.List[*api.Cluster]](v, route("v1", "sites", site, "clusters"), nil)
+	list, err := get[api.List[*api.Cluster]](v, route("v1", "sites", site, "clusters"), url.Values{"name": {name}})
 	if err != nil {
 		return nil, err
 	}

@@ -164,7 +164,7 @@ func (v *view) addPins(h *hostPage) error {
 			}
 		}
 	}
-	clusters, err := get[api.List[*api.Cluster]](v, "/v1/clusters", url.Values{"host": {h.Host.Name}})
+	clusters, err := get[api.List[*api.Cluster]](v, "/v1/clusters", url.Values{"host": {h.Host.Name}, "parts": {"none"}})
 	if err != nil && !isNothing(err) {
 		return err
 	}

@@ -88,7 +88,7 @@ func has(t *testing.T, p *Pages, path string, wanted ...string) string {
 // TestHost checks each part of the page of a host.
 func TestHost(t *testing.T) {
 	p, _ := newHost(t, access.AllGrants())
-	has(t, p, "/hosts/web7", "attempt 8 of 8", "in 1 h", "revision 7", "1.7", "it is being delivered", "at revision 5 by eve", "it is old", `href="/clusters?clusters=shop%2Flab#cluster-shop-lab"`, "led by web1", "What has failed", "hint: remove it", `href="/hosts/web7/runs/0008"`, "/hosts/web7/sites/shop/unpin", "/hosts/web7/lock", "/selected/plan?select=web7", `data-live-host="`+hostID+`"`)
+	has(t, p, "/hosts/web7", "attempt 8 of 8", "in 1 h", "revision 7", "1.7", "it is being delivered", "at revision 5 by eve", "it is old", `href="/clusters?words=shop%2Flab#cluster-shop-lab"`, "led by web1", "What has failed", "hint: remove it", `href="/hosts/web7/runs/0008"`, "/hosts/web7/sites/shop/unpin", "/hosts/web7/lock", "/selected/plan?select=web7", `data-live-host="`+hostID+`"`)
 	text := has(t, p, "/hosts/web7?tab=parts", "file.fine", "site.hcl:95:3", "hint: remove it")
 	if strings.Index(text, "file.bad") > strings.Index(text, "file.fine") {
 		t.Error("what has failed does not come first")

@@ -1,6 +1,8 @@
 package web
 
 import (
+	"net/url"
+
 	"github.com/tenetcm/tenet/runtime/cluster"
 	"github.com/tenetcm/tenet/server/access"
 	"github.com/tenetcm/tenet/server/api"
@@ -63,7 +65,7 @@ func (v *view) addStalled(o *overview) error {
 			o.Asks = append(o.Asks, ask{"The source " + s.Name + " cannot be asked", "/sources", "Look"})
 		}
 	}
-	clusters, err := get[api.List[*api.Cluster]](v, "/v1/clusters", nil)
+	clusters, err := get[api.List[*api.Cluster]](v, "/v1/clusters", url.Values{"state": {"waiting,failed"}, "parts": {"none"}})
 	if err != nil && !isLacking(err) {
 		return err
 	}
@@ -74,6 +76,9 @@ func (v *view) addStalled(o *overview) error {
 		case cluster.Failed:
 			o.Asks = append(o.Asks, ask{"The cluster " + c.Cluster + " of " + c.Site + " has failed", "/clusters", "Look"})
 		}
+	}
+	if clusters.Next != "" {
+		o.Asks = append(o.Asks, ask{"Further clusters wait for hosts, or have failed", "/clusters", "Look"})
 	}
 	return nil
 }

@@ -36,12 +36,9 @@ func longAnswers() map[string]any {
 		"/v1/sites/shop/pins": manyOf(func(name string) any { return pinOf(name, "2") }),
 		"/v1/roles":           manyOf(func(name string) any { return map[string]any{"name": name, "grants": grants("web*")} }),
 		"/v1/programs":        manyOf(func(name string) any { return map[string]any{"id": name, "name": name, "grants": grants("web*")} }),
-		"/v1/clusters": manyOf(func(name string) any {
-			return map[string]any{"cluster": name, "site": "shop", "state": "deployed", "peers": []any{}}
-		}),
-		"/v1/sources":    manyOf(func(name string) any { return api.Source{Name: name, Site: "shop", Phase: "installed"} }),
-		"/v1/people":     map[string]any{"items": []any{map[string]any{"name": "ada"}}, "next": "c2"},
-		"/v1/people/ada": map[string]any{"name": "ada", "may": may}, "/v1/grants": list(may...), "/v1/sessions": list(), "/v1/session/all": list(),
+		"/v1/sources":         manyOf(func(name string) any { return api.Source{Name: name, Site: "shop", Phase: "installed"} }),
+		"/v1/people":          map[string]any{"items": []any{map[string]any{"name": "ada"}}, "next": "c2"},
+		"/v1/people/ada":      map[string]any{"name": "ada", "may": may}, "/v1/grants": list(may...), "/v1/sessions": list(), "/v1/session/all": list(),
 	} {
 		answers[path] = answer
 	}
@@ -51,7 +48,7 @@ func longAnswers() map[string]any {
 // TestLongLists checks that a page shows the first of a list, says how many there are, and finds the others by words, however they are written.
 func TestLongLists(t *testing.T) {
 	p, _ := newTest(t, access.AllGrants(), longAnswers())
-	for _, c := range []struct{ path, name string }{{"/enrolment", "tokens"}, {"/sites/shop", "pins"}, {"/people", "roles"}, {"/people", "programs"}, {"/people/ada", "grants"}, {"/account", "grants"}, {"/account", "programs"}, {"/clusters", "clusters"}, {"/sources", "sources"}} {
+	for _, c := range []struct{ path, name string }{{"/enrolment", "tokens"}, {"/sites/shop", "pins"}, {"/people", "roles"}, {"/people", "programs"}, {"/people/ada", "grants"}, {"/account", "grants"}, {"/account", "programs"}, {"/sources", "sources"}} {
 		at := func(words string) string {
 			body := request(p, "GET", link(c.path, c.name, words), nil).Body.String()
 			_, part, found := strings.Cut(body, `id="list-`+c.name+`"`)

@@ -155,13 +155,18 @@ func TestClusters(t *testing.T) {
 	bench := map[string]any{"cluster": "bench", "site": "lab", "state": "waiting", "leader": "edge1", "waiting_for": []string{"edge2"}, "peers": []any{
 		map[string]any{"host": "edge1", "connected": true, "membership": "member", "configuration": "done", "parts": []any{map[string]any{"address": "file.members", "target": "present", "state": "error", "reason": "no room"}}},
 		map[string]any{"host": "edge2", "connected": false, "membership": "member", "missing": "not connected"}}}
-	p, f := newTest(t, access.AllGrants(), map[string]any{"/v1/clusters": list(bench), "/v1/sites/lab/clusters": list(bench), "/v1/sites/lab/clusters/bench/undeploy": bench})
+	p, f := newTest(t, access.AllGrants(), map[string]any{"/v1/clusters": list(bench), "/v1/sites/lab/clusters?name=bench": list(bench), "/v1/sites/lab/clusters?name=none": list(), "/v1/sites/lab/clusters/bench/undeploy": bench})
 	body := request(p, "GET", "/clusters", nil).Body.String()
 	for _, wanted := range []string{"It waits for", `href="/hosts/edge2"`, "leader", "1 part not as wanted", "no room", "not connected"} {
 		if !strings.Contains(body, wanted) {
 			t.Errorf("the page lacks %q:\n%s", wanted, body)
 		}
 	}
+	f.answers["/v1/clusters?cursor=c1&limit=50&state=waiting&words=edge"] = map[string]any{"items": []any{bench}, "next": "c2"}
+	has(t, p, "/clusters?words=edge&state=waiting&cursor=c1", `value="edge"`, `href="/clusters?cursor=c2&amp;state=waiting&amp;words=edge" rel="next"`)
+	f.answers["/v1/clusters"] = list()
+	has(t, p, "/clusters", "No site has a cluster")
+	has(t, p, "/clusters?words=none", "No cluster fits")
 	at := "/sites/lab/clusters/bench/undeploy"
 	body = request(p, "GET", at, nil).Body.String()
 	if !strings.Contains(body, "2 hosts lose what the cluster has made there, 1 part in all: edge1, edge2.") || !strings.Contains(body, "1 host is away: it goes when they are back: edge2.") {

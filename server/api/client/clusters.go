@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"iter"
 	"net/http"
 	"net/url"
 
@@ -9,9 +10,8 @@ import (
 )
 
 // Clusters tells how the clusters of a site stand, by name.
-func (c *Client) Clusters(ctx context.Context, site string) ([]*cluster.Overview, error) {
-	list, err := Call[List[*cluster.Overview]](ctx, c, http.MethodGet, "/v1/sites/"+url.PathEscape(site)+"/clusters", nil, nil)
-	return list.Items, err
+func (c *Client) Clusters(ctx context.Context, site string) iter.Seq2[*cluster.Overview, error] {
+	return Items[*cluster.Overview](ctx, c, "/v1/sites/"+url.PathEscape(site)+"/clusters", nil)
 }
 
 // Undeploy takes a cluster away from its hosts, and gives how it stood.
