@@ -138,7 +138,7 @@ type Prepared struct {
 	Prunes     bool            `json:"prunes,omitempty"`
 	Bundle     trust.Content   `json:"bundle,omitzero"`
 	Files      []trust.Content `json:"files,omitempty"`
-	Read       []Value         `json:"read,omitempty"`
+	Read       Reads           `json:"read,omitzero"`
 	// Waits are outputs of other hosts that these have not given yet: until then there is nothing for the host.
 	Waits []string `json:"waits,omitempty"`
 	// Changes is how often outputs of other hosts have made something else of the host in this revision.

@@ -79,8 +79,8 @@ func has(facts, outputs values, v Value) bool {
 }
 
 // note notes what was read of others than one host.
-func (f *foreign) note(list []Value, own string) {
-	for _, v := range list {
+func (f *foreign) note(read Reads, own string) {
+	for v := range read.all() {
 		if v.Host != own {
 			f.noteOne(v)
 		}

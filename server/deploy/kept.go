@@ -20,6 +20,7 @@ type keptSite struct {
 	clusters    int64             // the version of the clusters of all sites
 	deployments map[int64]*record // those that are looked at
 	prepared    map[preparedOf]map[trust.ID]*Prepared
+	values      *valueTable                                // that these have read
 	plans       map[contents.Digest]map[trust.ID]*HostPlan // by revision, where they are needed now
 	pins        map[trust.ID]*Pin
 	targets     map[trust.ID]*targetRow
@@ -82,6 +83,7 @@ func (s *Service) keptOf(ctx context.Context, site string, versions map[string]i
 // readSite reads all of it.
 func (s *Service) readSite(r store.Reader, k *keptSite) (err error) {
 	k.deployments, k.prepared, k.plans = map[int64]*record{}, map[preparedOf]map[trust.ID]*Prepared{}, map[contents.Digest]map[trust.ID]*HostPlan{}
+	k.values = newValueTable()
 	k.revisions, k.later, k.rests = map[int64]*declaration{}, map[int64]map[trust.ID]int64{}, map[int64]restPeriod{}
 	if k.version, err = versionOf(r, k.site); err != nil {
 		return err
@@ -159,7 +161,7 @@ func (s *Service) readOne(r store.Reader, k *keptSite, id int64) error {
 	}
 	of := preparedOf{d.prepared(), d.evaluationDigest()}
 	if k.prepared[of] == nil {
-		k.prepared[of], err = all[Prepared](r, of.table, k.site, of.tree)
+		err = each(r, of.table, k.site, of.tree, func(_ trust.ID, p *Prepared) { k.keep(of, p) })
 	}
 	return err
 }
@@ -230,13 +232,20 @@ func (k *keptSite) notePrepared(of preparedOf, list []*Prepared, version int64) 
 		return
 	}
 	k.version = version
+	for _, p := range list {
+		k.keep(of, p)
+	}
+	k.shrinkValues()
+}
+
+// keep takes in what is prepared for a host.
+func (k *keptSite) keep(of preparedOf, p *Prepared) {
 	if k.prepared[of] == nil {
 		k.prepared[of] = map[trust.ID]*Prepared{}
 	}
-	for _, p := range list {
-		p.outline = nil // it is in the store
-		k.prepared[of][p.Host] = p
-	}
+	p.outline = nil // it is in the store
+	p.Read = k.values.take(p.Read)
+	k.prepared[of][p.Host] = p
 }
 
 // laterThan gives the later deployments that have hosts of one.

@@ -20,11 +20,14 @@ func (p *Prepared) follow(former *Prepared) {
 	}
 	isOutput := func(v Value) bool { return v.IsOutput }
 	was := map[Value]bool{}
-	for _, v := range former.Read {
+	for v := range former.Read.all() {
 		was[v] = true
 	}
-	if slices.ContainsFunc(p.Read, func(v Value) bool { return isOutput(v) && !was[v] }) {
-		p.Changes++
+	for v := range p.Read.all() {
+		if isOutput(v) && !was[v] {
+			p.Changes++
+			return
+		}
 	}
 }
 
@@ -33,8 +36,10 @@ func (p *Prepared) givers() (names []string) {
 	if p == nil {
 		return nil
 	}
-	for _, v := range p.Read {
-		if v.IsOutput && !v.IsLast && !slices.Contains(names, v.Host) {
+	is := map[string]bool{}
+	for v := range p.Read.all() {
+		if v.IsOutput && !v.IsLast && !is[v.Host] {
+			is[v.Host] = true
 			names = append(names, v.Host)
 		}
 	}

@@ -89,13 +89,14 @@ const (
 	mostAtOnce = 1000            // and at most
 	quickPart  = 3 * time.Second // more at a time as long as that takes less
 	smallSum   = 16 << 20        // and gives less, in bytes
+	valueSize  = 128             // of a value that was read, about
 )
 
 // nextSize is for how many hosts the next process evaluates. Each reads the whole site, which takes as long as that has hosts: with processes for few of them evaluation would take the square.
 func nextSize(size int, took time.Duration, done []*Prepared) int {
 	sum := int64(0)
 	for _, p := range done {
-		sum += p.Bundle.Size
+		sum += p.Bundle.Size + int64(p.Read.size())*valueSize
 	}
 	if took > quickPart || sum > smallSum {
 		return atOnce
@@ -161,10 +162,17 @@ func (e *evaluations) keepPrepared(ctx context.Context, done []*Prepared) error 
 		}
 		return nil
 	})
-	if err == nil && e.kept != nil {
-		e.kept.notePrepared(preparedOf{preparedTable, e.evaluationDigest()}, done, version)
+	if err != nil {
+		return err
 	}
-	return err
+	if e.kept != nil {
+		e.kept.notePrepared(preparedOf{preparedTable, e.evaluationDigest()}, done, version)
+		return nil
+	}
+	for _, p := range done {
+		p.Read, p.outline = Reads{}, nil // of many hosts they are large, and they are in the store
+	}
+	return nil
 }
 
 // keptAtOnce is for how many hosts contents are kept at a time: each waits for the disk, which they share.
@@ -195,7 +203,7 @@ func (e *evaluations) keepResults(ctx context.Context, part []*Enrolled, a *eval
 // keepResult keeps the contents of what an evaluation gives.
 func (e *evaluations) keepResult(ctx context.Context, h *Enrolled, r evaluate.Result, declared *declaration, dir string) (*Prepared, error) {
 	p := &Prepared{Host: h.ID, Revision: e.Revision, Identity: r.Identity, Empty: r.Empty, Absent: r.Absent, At: e.now(), Error: r.Error, Recipient: h.Sealing}
-	p.Read, p.Waits, p.outline = r.Read, r.Waits, r.Outline
+	p.Read, p.Waits, p.outline = Reads{list: r.Read}, r.Waits, r.Outline
 	if len(r.Waits) > 0 || r.Error != "" || r.Absent {
 		return p, nil
 	}

@@ -251,7 +251,7 @@ func (s *Service) checkSigned(r store.Reader, by *access.Caller, rev *declaratio
 		return wrong("%v", err)
 	}
 	p := &Prepared{Host: e.ID, Revision: rev.Tree, Identity: a.Identity, Empty: h.Empty || a.Absent, Absent: a.Absent, At: now, Recipient: a.Recipient, Bundle: a.Bundle, Files: a.Files,
-		Read: h.Read, Signed: h.Assignment, Key: key, Position: a.Position, Until: a.Until}
+		Read: Reads{list: h.Read}, Signed: h.Assignment, Key: key, Position: a.Position, Until: a.Until}
 	if !a.Absent {
 		p.Run, p.Components, p.Prunes = h.Run, h.Components, h.Prunes
 	}
@@ -271,7 +271,7 @@ func (s *Service) unsigned(p *Prepared, e *Enrolled, l *Look, epoch uint64, told
 	switch {
 	case !p.Absent && p.Recipient != e.Sealing:
 		return "its sealing key is another one than what was signed is encrypted to"
-	case p.isStale(told, e.Name, now):
+	case p.isStale(told, now):
 		return "facts or outputs that the evaluation has read have changed since it was signed"
 	case isHeld:
 		return ""
@@ -349,8 +349,11 @@ func (s *Service) takeSigned(ctx context.Context, d *Deployment, group []*pinned
 	told := s.look(enrolled, d.Site)
 	err = s.Store.Read(ctx, func(r store.Reader) error {
 		others = nil
-		signed, err := all[Prepared](r, signedTable, d.Site, d.Revision)
-		if err != nil {
+		signed := map[trust.ID]*Prepared{}
+		if err := each(r, signedTable, d.Site, d.Revision, func(id trust.ID, p *Prepared) {
+			p.Read = Reads{} // a person asks for it as it was
+			signed[id] = p
+		}); err != nil {
 			return err
 		}
 		first, err := s.Signatures.Next(r, "", d.Site)
@@ -365,10 +368,8 @@ func (s *Service) takeSigned(ctx context.Context, d *Deployment, group []*pinned
 			one := signed[p.ID]
 			why := "nothing is signed for it of that revision"
 			if one != nil {
-				fresh := *one
-				fresh.Read = nil // a person asks for it as it was
-				look := &Look{Target: &p.target.Target, Prepared: &fresh, Loop: told.loops[p.ID], Void: s.isVoid()(p.target)}
-				why = s.unsigned(&fresh, &p.Enrolled, look, first.Epoch, told, s.now())
+				look := &Look{Target: &p.target.Target, Prepared: one, Loop: told.loops[p.ID], Void: s.isVoid()(p.target)}
+				why = s.unsigned(one, &p.Enrolled, look, first.Epoch, told, s.now())
 			}
 			if why != "" {
 				return &diag.HintError{Code: ErrSign, Message: fmt.Sprintf("%s cannot go to revision %d by itself, since an operator signs for it: %s", p.Name, d.Number, why),

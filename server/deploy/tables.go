@@ -49,11 +49,16 @@ func (t table) put(tx store.Tx, site string, host trust.ID, tree contents.Digest
 // all reads the bodies of a site, by host; of one tree, unless that is empty.
 func all[T any](r store.Reader, t table, site string, tree contents.Digest) (map[trust.ID]*T, error) {
 	out := map[trust.ID]*T{}
+	return out, each(r, t, site, tree, func(host trust.ID, v *T) { out[host] = v })
+}
+
+// each calls a function for the body of each host of a site; of one tree, unless that is empty.
+func each[T any](r store.Reader, t table, site string, tree contents.Digest, do func(trust.ID, *T)) error {
 	sql, args := `SELECT host, body FROM `+string(t)+` WHERE site = $1 ORDER BY host`, []any{site}
 	if tree != "" {
 		sql, args = `SELECT host, body FROM `+string(t)+` WHERE site = $1 AND tree = $2 ORDER BY host`, append(args, string(tree))
 	}
-	err := r.Query(sql, args, func(row store.Row) error {
+	return r.Query(sql, args, func(row store.Row) error {
 		var host string
 		var body []byte
 		if err := row.Scan(&host, &body); err != nil {
@@ -63,10 +68,9 @@ func all[T any](r store.Reader, t table, site string, tree contents.Digest) (map
 		if err := json.Unmarshal(body, v); err != nil {
 			return fmt.Errorf("%s of %s is damaged: %w", t, host, err)
 		}
-		out[trust.ID(host)] = v
+		do(trust.ID(host), v)
 		return nil
 	})
-	return out, err
 }
 
 // one reads the body of one host for a tree; nil: there is none.

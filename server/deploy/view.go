@@ -72,16 +72,15 @@ type hostView struct {
 	numbers  []uint64   // of the facts and outputs of each
 	changes  int        // how often something was another one than before
 	// told is how often that was so of facts or outputs, and toldBy when of those of a name last.
-	told    int
-	toldBy  map[string]int
-	digests map[Value]trust.Digest // of what has been looked at since, by Value without a digest
+	told   int
+	toldBy map[string]int
 }
 
 // look asks what hosts have told.
 func (s *Service) look(enrolled []Enrolled, site string) *hostView {
 	v := &hostView{loops: map[trust.ID]*control.Loop{}, held: map[trust.ID]trust.Position{}, away: map[trust.ID]time.Time{}, facts: map[string]map[string]json.RawMessage{},
 		revoked: map[trust.ID]bool{}, since: map[string]time.Time{}, outputs: map[string]map[string]json.RawMessage{}, given: map[string]time.Time{}, objections: map[trust.ID]*Objection{},
-		enrolled: enrolled, numbers: make([]uint64, 2*len(enrolled)), toldBy: map[string]int{}, digests: map[Value]trust.Digest{}}
+		enrolled: enrolled, numbers: make([]uint64, 2*len(enrolled)), toldBy: map[string]int{}}
 	for i := range enrolled {
 		s.lookAt(v, i, site)
 	}
@@ -183,23 +182,10 @@ func (v *hostView) hasTold(name string) {
 	v.changes++
 	v.told++
 	v.toldBy[name] = v.told
-	clear(v.digests)
 }
 
-// isSo reports whether a value that was read is what it was. Values of others than the reader are read by many.
-func (v *hostView) isSo(value Value, isOwn bool) bool {
-	if isOwn || v.digests == nil {
-		return value.In(v.facts, v.outputs) == value
-	}
-	bare := value
-	bare.Digest = trust.Digest{}
-	now, known := v.digests[bare]
-	if !known {
-		now = value.In(v.facts, v.outputs).Digest
-		v.digests[bare] = now
-	}
-	return now == value.Digest
-}
+// isSo reports whether a value that was read is what it was.
+func (v *hostView) isSo(value Value) bool { return value.In(v.facts, v.outputs) == value }
 
 // reading is what was found of the values that an evaluation has read, at a time of a view.
 type reading struct {
@@ -209,45 +195,24 @@ type reading struct {
 	since   time.Time // since when
 }
 
-// look finds out whether what was prepared for a host of this name has read something that is another one by now. That is known until somebody tells something
-// whose values it has read.
-func (p *Prepared) look(v *hostView, name string) *reading {
-	if r := &p.seen; r.view == v && v.toldBy != nil {
-		at := v.told
-		if !p.readsOthers(name) {
-			at = v.toldBy[name]
-		}
-		if r.told >= at {
-			return r
-		}
-	}
-	p.seen = reading{view: v, told: v.told}
+// look finds out whether what was prepared for a host has read something that is another one by now. That is known until somebody tells something.
+func (p *Prepared) look(v *hostView) *reading {
 	r := &p.seen
-	for _, value := range p.Read {
-		if v.isSo(value, value.Host == name) {
-			continue
-		}
-		since := v.since[value.Host]
-		if value.IsOutput {
-			since = v.given[value.Host]
-		}
-		if !r.isOther || since.Before(r.since) {
-			r.since = since
-		}
-		r.isOther = true
+	if r.view == v && r.told == v.told {
+		return r
 	}
+	if p.Read.table == nil {
+		p.Read = newValueTable().take(p.Read)
+	}
+	r.view, r.told = v, v.told
+	r.since, r.isOther = p.Read.since(v)
 	return r
-}
-
-// readsOthers reports whether values of other hosts than that of this name were read.
-func (p *Prepared) readsOthers(name string) bool {
-	return slices.ContainsFunc(p.Read, func(v Value) bool { return v.Host != name })
 }
 
 // isStale reports whether a host is to be evaluated anew: what it reads has changed, for as long as changes are gathered, and it was
 // not evaluated a moment ago.
-func (p *Prepared) isStale(told *hostView, name string, now time.Time) bool {
-	r := p.look(told, name)
+func (p *Prepared) isStale(told *hostView, now time.Time) bool {
+	r := p.look(told)
 	if !r.isOther || len(p.Waits) > 0 { // nothing is there for the host as long as it waits
 		return r.isOther
 	}

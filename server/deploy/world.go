@@ -47,7 +47,7 @@ func (s *Service) world(ctx context.Context, k *keptSite, d *Deployment, v *host
 			lacks(e, &l)
 			return l
 		}
-		if p := prepared[id]; p != nil && (p.Recipient == e.Sealing || p.Absent) && !p.isStale(v, e.Name, now) && p.isMemberAs(clusters.members, e.Name) {
+		if p := prepared[id]; p != nil && (p.Recipient == e.Sealing || p.Absent) && !p.isStale(v, now) && p.isMemberAs(clusters.members, e.Name) {
 			l.Prepared = p
 		}
 		return l
