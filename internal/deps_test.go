@@ -174,7 +174,7 @@ var imports = []struct {
 	// Keys of the server, and whom hosts trust.
 	{"server/authority", []string{"internal/atomicfile", "lang/diag", "runtime/fault", "runtime/trust", "server/store"}, []string{"*"}},
 	// People, what they may do, and what they have done.
-	{"server/access", []string{"internal/atomicfile", "internal/child", "internal/plainjson", "lang/diag", "runtime/fault", "server/store"}, []string{"*"}},
+	{"server/access", []string{"internal/atomicfile", "internal/child", "internal/plainjson", "lang/diag", "runtime/fault", "server/limit", "server/store"}, []string{"*"}},
 	// A provider of identity for tests.
 	{"server/access/accesstest", nil, nil},
 	// Hosts and their states; sessions of their agents; what is wanted of them.

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/tenetcm/tenet/lang/diag"
+	"github.com/tenetcm/tenet/server/limit"
 	"golang.org/x/crypto/argon2"
 )
 
@@ -32,27 +33,17 @@ const (
 // passwords hashes passwords, few at a time: each takes much memory.
 type passwords struct {
 	cost   Cost
-	turns  chan struct{}
+	turns  *limit.Turns
 	dummy  string
 	derive func(c Cost, password string, salt []byte) []byte // replaced by tests, which count
 }
 
 func newPasswords(cost Cost) *passwords {
-	p := &passwords{cost: cost, turns: make(chan struct{}, 2), derive: Cost.key}
+	p := &passwords{cost: cost, turns: limit.NewTurns(2), derive: Cost.key}
 	// What nobody can give: names without a password are compared with it, so that they
 	// take as long as others do.
 	p.dummy = encodeHash(cost, make([]byte, saltSize), make([]byte, passwordSize))
 	return p
-}
-
-// turn waits until one more may be hashed.
-func (p *passwords) turn(ctx context.Context) (done func(), err error) {
-	select {
-	case p.turns <- struct{}{}:
-		return func() { <-p.turns }, nil
-	case <-ctx.Done():
-		return nil, context.Cause(ctx)
-	}
 }
 
 // hash gives the text that is kept of a password.
@@ -61,7 +52,7 @@ func (p *passwords) hash(ctx context.Context, password string) (string, error) {
 		return "", &diag.HintError{Code: CodeInvalid, Message: fmt.Sprintf("the password is too short or too long: it takes %d characters, and at most %d bytes", minPassword, maxPassword),
 			Hint: "take a few words that do not belong together"}
 	}
-	done, err := p.turn(ctx)
+	done, err := p.turns.Take(ctx)
 	if err != nil {
 		return "", err
 	}
@@ -82,7 +73,7 @@ func (p *passwords) compare(ctx context.Context, password, kept string) (fits, o
 	if err != nil || len(password) > maxPassword {
 		return false, false, err
 	}
-	done, err := p.turn(ctx)
+	done, err := p.turns.Take(ctx)
 	if err != nil {
 		return false, false, err
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/tenetcm/tenet/server/deploy"
 	"github.com/tenetcm/tenet/server/enroll"
 	"github.com/tenetcm/tenet/server/follow"
+	"github.com/tenetcm/tenet/server/limit"
 	"github.com/tenetcm/tenet/server/sessions"
 	"github.com/tenetcm/tenet/server/update"
 )
@@ -79,6 +80,8 @@ type API struct {
 	spec       func() ([]byte, error)
 	// connections are those to hosts.
 	connections *connections
+	graphs      *limit.Turns  // of reading graphs of hosts: each may take much memory
+	patience    time.Duration // how long one waits for such a turn; tests shorten it
 	heartbeat   time.Duration // of streams of events, and how often connections are looked at; tests shorten it
 }
 
@@ -94,7 +97,7 @@ func New(o Options) *API {
 		o.CursorKey = make([]byte, 32)
 		rand.Read(o.CursorKey)
 	}
-	a := &API{o: o, mux: http.NewServeMux(), byPattern: map[string]Operation{}, metrics: newMetrics(), origins: http.NewCrossOriginProtection(), connections: newConnections(), heartbeat: heartbeat}
+	a := &API{o: o, mux: http.NewServeMux(), byPattern: map[string]Operation{}, metrics: newMetrics(), origins: http.NewCrossOriginProtection(), connections: newConnections(), graphs: limit.NewTurns(graphsAtOnce), patience: 10 * time.Second, heartbeat: heartbeat}
 	a.huma = humago.New(router{a}, describe(o.Version))
 	a.registerService()
 	a.registerLogin()

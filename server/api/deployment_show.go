@@ -50,7 +50,11 @@ func (a *API) actsOf(ctx context.Context, c *access.Caller, s *deploy.Service, d
 		if err != nil {
 			return nil, err
 		}
-		list = append(list, DeployAct{act, may, n.NotBegun, saysOf(act, d, n)})
+		says := saysOf(act, d, n)
+		if n.Hidden { // how many these are is not the caller's to know
+			says += "; and so with hosts that you may not read"
+		}
+		list = append(list, DeployAct{act, may, n.NotBegun, says})
 	}
 	return list, nil
 }

@@ -58,10 +58,10 @@ func TestDeploymentSaysWhatActsWillDo(t *testing.T) {
 	}
 	check(alice, "approve false 2", "abort true 2") // who has asked does not approve
 	got := check(bob, "approve true 2", "abort true 2")
-	if got.Plan == nil || got.Plan.Digest == "" || !strings.Contains(got.Acts[0].Says, "hosts get revision 1, batch by batch: 2") || got.Counts.Hidden || got.Counts.NotBegun != 2 {
+	if got.Plan == nil || got.Plan.Digest == "" || !strings.Contains(got.Acts[0].Says, "hosts get revision 1, batch by batch: 2") || got.Counts.Hidden || got.Counts.NotBegun != 2 || strings.Contains(got.Acts[0].Says, "may not read") {
 		t.Errorf("it is %+v", got)
 	}
-	if mine := check(carol, "approve false 1", "abort false 1"); mine.Plan != nil || !mine.Counts.Hidden || mine.Counts.Hosts != 1 {
+	if mine := check(carol, "approve false 1", "abort false 1"); mine.Plan != nil || !mine.Counts.Hidden || mine.Counts.Hosts != 1 || !strings.HasSuffix(mine.Acts[1].Says, "; and so with hosts that you may not read") {
 		t.Errorf("carol sees %+v", mine)
 	}
 	must(t, err2(bob.Consent(t.Context(), d.ID, "approve", got.Plan.Digest, "")))

@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -37,7 +38,7 @@ type graphOutput struct{ Body HostGraph }
 func (a *API) registerGraph() {
 	Register(a, Operation{ID: "show-host-graph", Method: http.MethodGet, Path: "/v1/hosts/{id}/sites/{site}/graph", Tag: "hosts", Scope: Somewhere, Verb: access.Read, Summary: "Show what is wanted of a host as a graph.",
 		Description: "Invocations with their parts, blocks and joins, and what comes before what; without values. What was evaluated elsewhere the server cannot read.",
-		Codes:       []string{access.CodeNotFound, access.CodeForbidden}}, a.hostGraph)
+		Codes:       []string{access.CodeNotFound, access.CodeForbidden, access.CodeTooMany}}, a.hostGraph)
 }
 
 func (a *API) hostGraph(ctx context.Context, c *access.Caller, in *graphInput) (*graphOutput, error) {
@@ -52,6 +53,11 @@ func (a *API) hostGraph(ctx context.Context, c *access.Caller, in *graphInput) (
 	if !c.May(access.Read, h.Target(), in.Site) {
 		return nil, &diag.HintError{Code: access.CodeNotFound, Message: "nothing of such a site is wanted of the host, or nothing that you may see"}
 	}
+	done, err := a.graphTurn(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
 	g, err := s.Graph(ctx, h.ID, in.Site)
 	if err != nil {
 		return nil, err
@@ -59,6 +65,19 @@ func (a *API) hostGraph(ctx context.Context, c *access.Caller, in *graphInput) (
 	out := HostGraph{Site: in.Site, Revision: g.Revision, StateRun: g.Outline.Revision, Target: g.IsTarget, Nodes: len(g.Nodes)}
 	out.Shown, out.Arrows = in.choose(g.Outline)
 	return &graphOutput{out}, nil
+}
+
+// A graph takes up to 64 MiB as text, and more once it is read: so many are read at once.
+const graphsAtOnce = 2
+
+// graphTurn waits until one more graph may be read.
+func (a *API) graphTurn(ctx context.Context) (done func(), err error) {
+	waiting, stop := context.WithTimeout(ctx, a.patience)
+	defer stop()
+	if done, err = a.graphs.Take(waiting); err != nil && ctx.Err() == nil {
+		err = &diag.HintError{Code: access.CodeTooMany, Message: fmt.Sprintf("the server reads %d graphs of hosts at once, and others are before this one", graphsAtOnce), Hint: "try again later"}
+	}
+	return done, err
 }
 
 // choose gives the part of a graph that was asked for.

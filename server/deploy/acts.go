@@ -68,35 +68,39 @@ func verb(act string) access.Verb {
 }
 
 // May tells whether a caller may do something with a deployment.
-func (s *Service) May(ctx context.Context, by *access.Caller, act string, d *Deployment) (may bool, err error) {
+func (s *Service) May(ctx context.Context, by *access.Caller, act string, d *Deployment) (bool, error) {
 	if act == ActApprove && access.CheckApproval(by, d.By) != nil {
 		return false, nil
-	}
-	if by.MayEverywhere(verb(act)) {
-		return true, nil
 	}
 	enrolled, err := s.Options.Hosts.List(ctx)
 	if err != nil {
 		return false, err
 	}
+	err = s.Store.Read(ctx, func(r store.Reader) error { return demand(r, enrolled, by, verb(act), d) })
+	if diag.CodeOf(err) == access.CodeForbidden {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// demand holds a caller to have a verb for each host of a deployment, as far as the store has these.
+func demand(r store.Reader, enrolled []Enrolled, by *access.Caller, verb access.Verb, d *Deployment) error {
+	if by.MayEverywhere(verb) {
+		return nil
+	}
 	targets := make(map[trust.ID]access.Target, len(enrolled))
 	for i := range enrolled {
 		targets[enrolled[i].ID] = enrolled[i].target()
 	}
-	err = s.Store.Read(ctx, func(r store.Reader) error {
-		may = true
-		return members(r, d.ID, -1, func(m *member) (bool, error) {
-			target, known := targets[m.host]
-			if !known { // it has the name by which it was enrolled
-				h, err := readMember(r, d.ID, m.host)
-				if err != nil {
-					return false, err
-				}
-				target = access.Target{Name: h.Name}
+	return members(r, d.ID, -1, func(m *member) (bool, error) {
+		target, known := targets[m.host]
+		if !known { // it has the name by which it was enrolled
+			h, err := readMember(r, d.ID, m.host)
+			if err != nil {
+				return false, err
 			}
-			may = by.May(verb(act), target, d.Site)
-			return may, nil
-		})
+			target = access.Target{Name: h.Name}
+		}
+		return true, by.Demand(verb, target, d.Site)
 	})
-	return may, err
 }

@@ -221,7 +221,8 @@ func revision(r store.Reader, site string, number int64) (*Revision, error) {
 // knownRevision gives a revision as revision does. One of many hosts is long, and none is ever changed: the last ones that were asked for are kept in memory.
 func (s *Service) knownRevision(r store.Reader, site string, number int64) (*Revision, error) {
 	var tree string
-	found, err := store.One(r, `SELECT tree FROM deploy_revisions WHERE site = $1 AND number = $2`, []any{site, number}, &tree)
+	var size int64
+	found, err := store.One(r, `SELECT tree, CAST(LENGTH(body) AS BIGINT) FROM deploy_revisions WHERE site = $1 AND number = $2`, []any{site, number}, &tree, &size)
 	if err != nil || !found {
 		return nil, err
 	}
@@ -235,12 +236,18 @@ func (s *Service) knownRevision(r store.Reader, site string, number int64) (*Rev
 	if one, err = revision(r, site, number); err != nil || one == nil {
 		return one, err
 	}
+	room := cmp.Or(s.revisionRoom, maxRevisionBytes)
+	if size > room {
+		return one, nil
+	}
 	s.known.Lock()
 	defer s.known.Unlock()
-	if len(s.revisions) >= maxRevisions {
+	if len(s.revisions) >= maxRevisions || s.revisionBytes+size > room {
 		clear(s.revisions)
+		s.revisionBytes = 0
 	}
 	s.revisions[key] = one
+	s.revisionBytes += size
 	return one, nil
 }
 
@@ -249,8 +256,11 @@ type revisionKey struct {
 	number int64
 }
 
-// maxRevisions is how many revisions are kept in memory.
-const maxRevisions = 24
+// How many revisions are kept in memory, and of how many bytes in the store.
+const (
+	maxRevisions           = 24
+	maxRevisionBytes int64 = 64 << 20
+)
 
 // Revisions lists those of a site that are kept, the newest first.
 func (s *Service) Revisions(ctx context.Context, by *access.Caller, site string) (out []Revision, err error) {

@@ -130,8 +130,10 @@ type Service struct {
 	faults map[int64]time.Time   // deployments of which the last round has failed, since when
 	briefs map[int64]*Deployment // without hosts: those that nothing moves any more
 	// revisions are those that were asked for last.
-	revisions map[revisionKey]*Revision
-	facts     map[trust.ID]knownFacts // so that no step reads them anew
+	revisions     map[revisionKey]*Revision
+	revisionBytes int64                   // that they take in the store
+	revisionRoom  int64                   // how many they may take there; 0: the constant of that name
+	facts         map[trust.ID]knownFacts // so that no step reads them anew
 	// outputs are those of sites, likewise.
 	outputs map[trust.ID]map[string]knownFacts
 	asked   uint64 // how often Seen was asked for facts or outputs

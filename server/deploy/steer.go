@@ -62,7 +62,7 @@ func (s *Service) steer(ctx context.Context, by *access.Caller, id int64, what, 
 		}
 		was := d.Phase
 		verb, err := change(d.Deployment)
-		if forbidden := demand(enrolled, by, verb, d.Deployment); forbidden != nil {
+		if forbidden := demand(tx, enrolled, by, verb, d.Deployment); forbidden != nil {
 			return forbidden
 		}
 		if err != nil {
@@ -91,24 +91,6 @@ func (s *Service) steer(ctx context.Context, by *access.Caller, id int64, what, 
 	s.Poke()
 	s.publish(d.Deployment)
 	return d.Deployment, nil
-}
-
-// demand holds a caller to have a verb for each host of a deployment.
-func demand(enrolled []Enrolled, by *access.Caller, verb access.Verb, d *Deployment) error {
-	targets := map[trust.ID]access.Target{}
-	for i := range enrolled {
-		targets[enrolled[i].ID] = enrolled[i].target()
-	}
-	for _, h := range d.Hosts {
-		target, known := targets[h.ID]
-		if !known {
-			target = access.Target{Name: h.Name}
-		}
-		if err := by.Demand(verb, target, d.Site); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 func noDeployment(id int64) error {

@@ -104,8 +104,14 @@ func (s *Sessions) linesRows(r store.Reader, id trust.ID, run string) (rows []li
 	if err != nil || !uncounted {
 		return rows, err
 	}
-	n := int64(0)
+	known, n := s.counted.get(countedRun{id, run}), int64(0)
 	for i := range rows {
+		if i < len(known) && known[i].part == rows[i].part {
+			rows[i] = known[i]
+			n = rows[i].first + rows[i].lines
+			continue
+		}
+		known = nil // what follows was counted behind another row
 		data, err := s.eventsOf(r, id, run, rows[i].part)
 		if err != nil {
 			return nil, err
@@ -113,6 +119,7 @@ func (s *Sessions) linesRows(r store.Reader, id trust.ID, run string) (rows []li
 		rows[i].first, rows[i].lines = n, int64(bytes.Count(data, []byte{'\n'}))
 		n += rows[i].lines
 	}
+	s.counted.put(countedRun{id, run}, rows)
 	return rows, nil
 }
 

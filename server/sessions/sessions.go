@@ -80,6 +80,7 @@ type Sessions struct {
 	compressor
 	traffic traffic
 	complaints
+	counted  counted
 	streamed wakeup // with each batch that was taken in
 
 	mu    sync.RWMutex

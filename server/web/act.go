@@ -46,6 +46,10 @@ type field struct {
 	IsRequired               bool
 	// Flag is the one of the command that says the same; empty: there is none. One of a choice or text is followed by what it says.
 	Flag string
+	// Flags are those of a choice where each of its values has one of its own.
+	Flags map[string]string
+	// Suffix is what the command writes behind the value: its unit.
+	Suffix string
 	// Sample stands in the command for a value that nobody has written yet, where it does not go without.
 	Sample string
 }
@@ -75,11 +79,13 @@ func (a *act) CommandLine() string {
 		f := &a.Fields[i]
 		value := cmp.Or(f.Value, f.Sample)
 		switch {
+		case f.Flags[value] != "":
+			words = append(words, f.Flags[value])
 		case f.Flag == "" || value == "":
 		case f.Kind == "check":
 			words = append(words, f.Flag)
 		default:
-			words = append(words, f.Flag, value)
+			words = append(words, f.Flag, value+f.Suffix)
 		}
 	}
 	return commandLine(words...)

@@ -24,7 +24,7 @@ func TestCommands(t *testing.T) {
 	f.answers["/v1/runs"] = list(map[string]any{"host": hostID, "name": "web1", "run": "0008"})
 	for path, wanted := range map[string]string{
 		"/server/updates/new?version=1.4.0": "tenet update 1.4.0 --batch 1,10%,100%", "/server/updates/new": "tenet update 1.5.0 --batch 1,10%,100%",
-		"/sites/shop/deploy?revision=2": "", "/sites/shop/deploy?revision=2&hosts=web1": "", "/selected/plan?select=web1": "",
+		"/sites/shop/deploy?revision=2": "tenet deploy shop --revision 2 --deadline 60m", "/sites/shop/deploy?revision=2&hosts=web1": "tenet deploy shop --revision 2 --hosts web1 --deadline 60m", "/selected/plan?select=web1": "",
 		"/sites/shop/policy": "tenet server policy set shop --approve --reason TEXT", "/sites/shop/unpin?hosts=*": "tenet unpin shop '*'",
 		"/runs": "tenet events --server", "/runs?outcome=failed": "", "/runs?site=shop": "",
 		"/deployments?site=shop": "tenet deployments list --site shop", "/deployments?site=shop&phase=done": "",

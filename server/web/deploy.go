@@ -29,13 +29,16 @@ func (p *Pages) deploySite(v *view) (*act, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &act{Title: fmt.Sprintf("Deploy revision %d of %s", r.Number, site), Button: "Deploy", Back: route("sites", site), Effects: effects, // no command deploys a revision that was uploaded before
+	a := &act{Title: fmt.Sprintf("Deploy revision %d of %s", r.Number, site), Button: "Deploy", Back: route("sites", site), Effects: effects, Command: []string{"tenet", "deploy", site, "--revision", strconv.FormatInt(r.Number, 10)},
 		Fields: []field{
-			{Name: "consent", Label: "Before it begins", Kind: "choice", Options: []option{{"", "nothing more is needed"}, {"start", "somebody looks at the plan, and has it start"}, {"approve", "another person approves the plan"}}},
-			{Name: "deadline", Label: "How many minutes a host may take", Kind: "text", Value: "60"},
-			{Name: "empty", Label: "That hosts are left with nothing, are no longer declared, or that rules delete all that they have made, is meant", Kind: "check"},
-			{Name: "message", Label: "Reason", Kind: "text", Hint: "Why, for the audit and for who reads it later."},
+			{Name: "consent", Label: "Before it begins", Kind: "choice", Flags: map[string]string{"start": "--plan", "approve": "--approve"}, Options: []option{{"", "nothing more is needed"}, {"start", "somebody looks at the plan, and has it start"}, {"approve", "another person approves the plan"}}},
+			{Name: "deadline", Label: "How many minutes a host may take", Kind: "text", Value: "60", Flag: "--deadline", Suffix: "m"},
+			{Name: "empty", Label: "That hosts are left with nothing, are no longer declared, or that rules delete all that they have made, is meant", Kind: "check", Flag: "--empty"},
+			{Name: "message", Label: "Reason", Kind: "text", Flag: "--message", Hint: "Why, for the audit and for who reads it later."},
 		}}
+	if hosts != "" {
+		a.Command = append(a.Command, "--hosts", hosts)
+	}
 	a.Do = func(form url.Values) (string, error) {
 		minutes, err := parseNumber("deadline", form.Get("deadline"), 7*24*60)
 		if err != nil {

@@ -80,6 +80,8 @@ func deploymentAct(d *shownDeployment, verb, name string, effects ...string) *ac
 	id := strconv.FormatInt(d.ID, 10)
 	if d.isVast() {
 		effects = d.says(name)
+	} else if d.Counts != nil && d.Counts.Hidden { // what the API says tells it itself
+		effects = append(effects, "So it is with hosts of the deployment that you may not see.")
 	}
 	return &act{Title: fmt.Sprintf("%s deployment %d of %s", verb, d.ID, d.Site), Button: verb, Effects: effects, Fields: []field{reason()},
 		Command: []string{"tenet", "deployments", name, id}, Back: route("deployments", id)}

@@ -226,3 +226,17 @@ func TestVastActs(t *testing.T) {
 		}
 	}
 }
+
+// TestActsOnHidden checks that an act says that it concerns hosts, too, that the person does not see, and names none.
+func TestActsOnHidden(t *testing.T) {
+	d := waiting("bob", 2)
+	p, f := newTest(t, access.AllGrants(), map[string]any{"/v1/deployments/7": d})
+	for _, isHidden := range []bool{false, true} {
+		d["counts"] = map[string]any{"hosts": 2, "not_begun": 2, "hidden": isHidden}
+		f.answers["/v1/deployments/7"] = d
+		body := request(p, "GET", "/deployments/7/abort", nil).Body.String()
+		if !strings.Contains(body, "2 hosts have not begun") || strings.Contains(body, "hosts of the deployment that you may not see") != isHidden {
+			t.Errorf("where others are hidden, %v:\n%s", isHidden, body)
+		}
+	}
+}

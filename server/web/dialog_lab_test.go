@@ -56,4 +56,9 @@ func TestCommandFollows(t *testing.T) {
 	shows(`tenet server policy set shop --approve --reason 'it'\\''s ours'`)
 	do(t, tab, chromedp.Click(`#dialog input[name=approvals]`), chromedp.Click(`#dialog input[name=signed]`))
 	shows(`tenet server policy set shop --sign --reason 'it'\\''s ours'`)
+	do(t, tab, chromedp.Navigate(s.URL+"/sites/shop/deploy"), chromedp.WaitReady(`main select[name=consent]`))
+	deploys := `document.querySelector("[data-command] code").textContent.match(/^tenet deploy shop --revision [0-9]+ (.*)$/)?.[1]`
+	until(t, tab, deploys+` === "--deadline 60m"`)
+	do(t, tab, chromedp.SetValue(`main select[name=consent]`, "approve"), chromedp.SetValue(`main input[name=deadline]`, "90"), chromedp.SendKeys(`main input[name=message]`, "calm"))
+	until(t, tab, deploys+` === "--approve --deadline 90m --message calm"`)
 }

@@ -9,8 +9,9 @@ function quote(text) {
 
 function wordsOf(field) {
   if (field.type === "checkbox") return field.checked ? [field.dataset.flag] : [];
+  if (field.matches("option")) return field.selected ? [field.dataset.flag] : [];
   const value = field.value || field.dataset.sample;
-  return value ? [field.dataset.flag, quote(value)] : [];
+  return value ? [field.dataset.flag, quote(value + (field.dataset.suffix ?? ""))] : [];
 }
 
 function renew(form) {
@@ -22,7 +23,7 @@ function renew(form) {
 }
 
 export function startCommands() {
-  for (const kind of ["input", "change"]) document.addEventListener(kind, event => { if (event.target.matches("form [data-flag]")) renew(event.target.form); });
+  for (const kind of ["input", "change"]) document.addEventListener(kind, event => { if (event.target.form) renew(event.target.form); });
   // A browser that comes back to a page fills in what was chosen before.
   addEventListener("pageshow", () => { for (const form of document.querySelectorAll("form:has([data-command])")) renew(form); });
 }
