@@ -125,7 +125,7 @@ func (s *Service) step(ctx context.Context, k *keptSite, former *record, v *host
 func (s *Service) keepStep(ctx context.Context, k *keptSite, former, d *record, assign []*Prepared, clusters *clusterWorld, g *roundInput) error {
 	begins := former.Phase == Planned && d.Phase != Planned && (d.Progress.Turn > 0 || !d.Phase.IsOver())
 	targets := map[trust.ID]*targetRow{}
-	for n, piece := range d.pieces(assign, cmp.Or(s.targetsAtOnce, targetsAtOnce)) {
+	for n, piece := range d.pieces(assign, s.mostTargets()) {
 		var rows map[trust.ID]*targetRow
 		err := s.Store.Write(ctx, func(tx store.Tx) (err error) {
 			if err := k.claim(tx, n == 0 && len(clusters.notes) > 0); err != nil {
@@ -171,6 +171,9 @@ func (s *Service) keepStep(ctx context.Context, k *keptSite, former, d *record, 
 	}
 	return nil
 }
+
+// mostTargets is how many targets change in one transaction.
+func (s *Service) mostTargets() int { return cmp.Or(s.targetsAtOnce, targetsAtOnce) }
 
 // stepPiece is what of a step is kept in one transaction: targets, and the places of hosts that stand otherwise.
 type stepPiece struct {

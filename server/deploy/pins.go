@@ -1,7 +1,6 @@
 package deploy
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -22,112 +21,6 @@ type pinned struct {
 	target   *targetRow
 }
 
-// Return says which hosts go back to what.
-type Return struct {
-	Site, Hosts string
-	To          int64 // the number of the revision; 0: the one before the present one of each
-	Empty       bool  // that nothing is wanted of a host any more is meant
-	Why         string
-}
-
-// Rollback pins hosts to a former revision of a site. They keep it until Unpin. Either all of them go back or none.
-func (s *Service) Rollback(ctx context.Context, by *access.Caller, q Return) ([]Pin, error) {
-	site, why := q.Site, q.Why
-	list, err := s.chooseRollback(ctx, by, site, q.Hosts, q.To)
-	if err != nil {
-		return nil, err
-	}
-	groups := map[int64][]*pinned{}
-	for _, p := range list {
-		groups[p.revision.Number] = append(groups[p.revision.Number], p)
-	}
-	for _, group := range groups {
-		if err := s.prepareGroup(ctx, group, q.Empty); err != nil {
-			return nil, err
-		}
-	}
-	var pins []Pin
-	var woken []trust.ID
-	err = s.change(ctx, site, func(tx store.Tx) error {
-		pins, woken = nil, nil
-		policy, err := policyOf(tx, site)
-		if err == nil {
-			err = policy.refuseAlone(askRollback)
-		}
-		if err != nil {
-			return err
-		}
-		for _, p := range list {
-			pin := Pin{Host: p.ID, Name: p.Name, Site: site, Revision: fmt.Sprint(p.revision.Number), By: by.Name, At: s.now(), Why: why}
-			if err := pinsTable.put(tx, site, p.ID, p.revision.Tree, pin); err != nil {
-				return err
-			}
-			if policy.Signed && p.prepared.Signed == nil {
-				return policy.refuseUnsigned()
-			}
-			d := &Deployment{Site: site, Revision: p.revision.Tree, Number: p.revision.Number}
-			// What was signed and is what the host has already stays what it is.
-			if p.prepared.Signed == nil || p.prepared.Position.Compare(p.target.Position) > 0 {
-				if _, err := s.assign(tx, d, p.prepared, by.Name, "rollback"+because(why)); err != nil {
-					return err
-				}
-			}
-			detail := map[string]string{"revision": pin.Revision}
-			if q.Empty {
-				detail["empty"] = "true"
-			}
-			if err := access.Audit(tx, access.Entry{At: pin.At, Actor: by.Name, Action: "host.pin", Host: string(p.ID), Site: site, Reason: why, Detail: detail}); err != nil {
-				return err
-			}
-			pins, woken = append(pins, pin), append(woken, p.ID)
-		}
-		return nil
-	})
-	if err != nil {
-		return nil, err
-	}
-	s.Poke()
-	return pins, s.Targets.Wake(ctx, woken...)
-}
-
-// askRollback is how hosts go back where nobody may have them do so alone.
-const askRollback = "deploy the former revision, and have that approved: tenet deploy SITE --revision NUMBER"
-
-// chooseRollback gives the hosts that would go back, and to which revision.
-func (s *Service) chooseRollback(ctx context.Context, by *access.Caller, site, hosts string, to int64) ([]*pinned, error) {
-	read := map[int64]*Revision{}
-	list, err := s.chooseTargets(ctx, by, site, hosts, func(r store.Reader, t *targetRow) (one *Revision, err error) {
-		number := cmp.Or(to, t.Former, -1)
-		one, known := read[number]
-		if !known {
-			one, err = s.knownRevision(r, site, number)
-			read[number] = one
-		}
-		if err == nil && one != nil && number != t.Former && number != t.Revision {
-			err = demandDone(r, one)
-		}
-		return one, err
-	})
-	if err != nil {
-		return nil, err
-	}
-	if err := s.Store.Read(ctx, func(r store.Reader) error {
-		policy, err := policyOf(r, site)
-		if err == nil {
-			err = policy.refuseAlone(askRollback)
-		}
-		return err
-	}); err != nil {
-		return nil, err
-	}
-	for _, p := range list {
-		if p.revision == nil {
-			return nil, &diag.HintError{Code: ErrGone, Message: fmt.Sprintf("%s has no former revision of %s that is kept", p.Name, site), Hint: "name one: tenet rollback --to NUMBER"}
-		}
-	}
-	return list, nil
-}
-
 // demandDone refuses a revision that no deployment has brought to its end: a way back is no way past batches and approvals.
 func demandDone(r store.Reader, to *Revision) error {
 	var done int64
@@ -137,37 +30,6 @@ func demandDone(r store.Reader, to *Revision) error {
 			Hint: "tenet deploy brings it to hosts; a rollback goes to what they had"}
 	}
 	return err
-}
-
-// RollbackOf is what a rollback would do to a host.
-type RollbackOf struct {
-	Host   trust.ID `json:"host"`
-	Name   string   `json:"name"`
-	From   int64    `json:"from"` // the revision that is wanted of it now
-	To     int64    `json:"to"`
-	Pinned bool     `json:"pinned,omitempty"` // it is pinned already
-}
-
-// PreviewRollback tells what Rollback would do, by the same choice of hosts and revisions; it changes nothing. Whether the revision can still be evaluated for them
-// the rollback itself finds out.
-func (s *Service) PreviewRollback(ctx context.Context, by *access.Caller, site, hosts string, to int64) (out []RollbackOf, err error) {
-	list, err := s.chooseRollback(ctx, by, site, hosts, to)
-	if err != nil {
-		return nil, err
-	}
-	isPinned := map[trust.ID]bool{}
-	err = s.Store.Read(ctx, func(r store.Reader) error {
-		return r.Query(`SELECT host FROM deploy_pins WHERE site = $1`, []any{site}, func(row store.Row) error {
-			var host string
-			err := row.Scan(&host)
-			isPinned[trust.ID(host)] = true
-			return err
-		})
-	})
-	for _, p := range list {
-		out = append(out, RollbackOf{p.ID, p.Name, p.target.Revision, p.revision.Number, isPinned[p.ID]})
-	}
-	return out, err
 }
 
 // chooseTargets gives the hosts of a selector that have something of a site.
@@ -279,27 +141,42 @@ func (s *Service) prepareGroup(ctx context.Context, group []*pinned, isEmptyMean
 	return nil
 }
 
-// Unpin lets hosts follow what is deployed again: they join the deployment that has them.
+// Unpin lets hosts follow what is deployed again: they join the deployment that has them. Of many hosts only so many do in one transaction, as with Rollback.
 func (s *Service) Unpin(ctx context.Context, by *access.Caller, site, hosts, why string) (out []Pin, err error) {
-	list, err := s.chooseUnpin(ctx, by, site, hosts)
+	list, err := s.PreviewUnpin(ctx, by, site, hosts)
 	if err != nil {
 		return nil, err
 	}
-	err = s.change(ctx, site, func(tx store.Tx) error {
-		if out, err = pinsAmong(tx, site, hosts, list); err != nil {
-			return err
+	defer s.Poke()
+	for some := range slices.Chunk(list, s.mostTargets()) {
+		done, err := s.unpin(ctx, by, some, why)
+		if err != nil {
+			return out, partly(err, "been unpinned", len(out), len(list))
 		}
-		for _, p := range out {
-			if _, err := tx.Exec(`DELETE FROM deploy_pins WHERE site = $1 AND host = $2`, site, string(p.Host)); err != nil {
+		out = append(out, done...)
+	}
+	return out, nil
+}
+
+// unpin takes some pins away, in one transaction. Those that are not there any more are left out.
+func (s *Service) unpin(ctx context.Context, by *access.Caller, list []Pin, why string) (out []Pin, err error) {
+	err = s.change(ctx, list[0].Site, func(tx store.Tx) error {
+		out = nil
+		for _, p := range list {
+			n, err := tx.Exec(`DELETE FROM deploy_pins WHERE site = $1 AND host = $2`, p.Site, string(p.Host))
+			if err != nil {
 				return err
 			}
-			if err := access.Audit(tx, access.Entry{At: s.now(), Actor: by.Name, Action: "host.unpin", Host: string(p.Host), Site: site, Reason: why}); err != nil {
+			if n == 0 {
+				continue
+			}
+			if err := access.Audit(tx, access.Entry{At: s.now(), Actor: by.Name, Action: "host.unpin", Host: string(p.Host), Site: p.Site, Reason: why}); err != nil {
 				return err
 			}
+			out = append(out, p)
 		}
 		return nil
 	})
-	s.Poke()
 	return out, err
 }
 

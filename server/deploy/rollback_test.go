@@ -1,6 +1,7 @@
 package deploy
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -124,5 +125,47 @@ func TestReasonNamesNoHiddenHost(t *testing.T) {
 		if strings.Contains(why.Text, "secret1") || why.Text == "" || why.Code != CodeEmpty {
 			t.Errorf("carl reads %+v", why)
 		}
+	}
+}
+
+// Of many hosts only so many go back in one transaction. Where one fails the same rollback takes the others back, and none forth; they are unpinned likewise.
+func TestRollbackInPieces(t *testing.T) {
+	names := []string{"web1", "web2", "web3", "web4", "web5"}
+	p := newPlace(t, names...)
+	p.targetsAtOnce = 2
+	for _, content := range []string{"one", "two"} {
+		p.deploy(shop(content, names...), Request{})
+		p.settle()
+	}
+	back := func() (n int) {
+		pins, err := p.Pins(t.Context(), p.ann, "shop")
+		p.must(err)
+		for _, pin := range pins {
+			if pin.Revision != "1" {
+				t.Errorf("%s is pinned to revision %s", pin.Name, pin.Revision)
+			}
+		}
+		if assigned := p.audited("target.assign") - 2*len(names); len(pins) != p.audited("host.pin") || len(pins) != assigned {
+			t.Errorf("%d are pinned, %d and %d targets are in the audit", len(pins), p.audited("host.pin"), assigned)
+		}
+		return len(pins)
+	}
+	all := Return{Site: "shop", Hosts: "*"}
+	p.fails, p.spared = errors.New("the power is cut"), 3
+	if _, err := p.Rollback(t.Context(), p.ann, all); !errors.Is(err, p.fails) || !strings.Contains(err.Error(), "2 of 5 hosts have gone back") || back() != 2 {
+		t.Fatalf("%d are back: %v", back(), err)
+	}
+	p.fails = nil
+	if list, err := p.PreviewRollback(t.Context(), p.ann, "shop", "*", 0); err != nil || len(list) != 3 {
+		t.Errorf("to go back are %+v: %v", list, err)
+	}
+	if pins, err := p.Rollback(t.Context(), p.ann, all); err != nil || len(pins) != 3 || back() != 5 {
+		t.Errorf("back are %d, now %+v: %v", back(), pins, err)
+	}
+	if _, err := p.Rollback(t.Context(), p.ann, all); diag.CodeOf(err) != ErrPinned || back() != 5 {
+		t.Errorf("where all are back, a rollback says %v", err)
+	}
+	if pins, err := p.Unpin(t.Context(), p.ann, "shop", "*", ""); err != nil || len(pins) != 5 || p.audited("host.unpin") != 5 {
+		t.Errorf("unpinned are %+v: %v", pins, err)
 	}
 }

@@ -208,6 +208,26 @@ func TestWritesAreBounded(t *testing.T) {
 	}
 }
 
+// Nor does one of a rollback, or of its end.
+func TestReturnsAreBounded(t *testing.T) {
+	const n, piece = 200, 50
+	f := newFleet(t, n)
+	f.targetsAtOnce = piece
+	f.finish(f.deploy("one").ID)
+	f.finish(f.deploy("two").ID)
+	bounded := func(what string, most int, do func() ([]Pin, error)) {
+		t.Helper()
+		f.engine.since()
+		if pins, err := do(); err != nil || len(pins) != n || f.engine.longest() > most {
+			t.Errorf("%s: %d hosts, with %d statements in a transaction: %v", what, len(pins), f.engine.longest(), err)
+		}
+	}
+	bounded("rollback", 16*piece, func() ([]Pin, error) {
+		return f.Rollback(t.Context(), f.ann, Return{Site: "shop", Hosts: "*"})
+	})
+	bounded("unpin", 8*piece, func() ([]Pin, error) { return f.Unpin(t.Context(), f.ann, "shop", "*", "") })
+}
+
 // A process that evaluates gets the facts of the hosts that it evaluates for, and of others those that the site reads.
 func TestFactsOfEvaluations(t *testing.T) {
 	const n = 250
