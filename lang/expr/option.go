@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode"
 
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/convert"
@@ -203,11 +204,18 @@ func BecomeUser(v cty.Value) (string, error) {
 		return "", nil
 	}
 	text, err := Text(v)
-	if err == nil && text == "" {
+	hint := `write true for root, or a user's name: become = "deploy"`
+	switch {
+	case err != nil:
+	case text == "":
 		err = errors.New("the user's name is empty")
+	case strings.Contains(text, "{{"):
+		err, hint = fmt.Errorf("%.80q is no user's name: Jinja's braces have no meaning here", text), `name a value without quotes, such as become = var.user; in Starlark, the name of a variable`
+	case strings.TrimSpace(text) != text, strings.ContainsAny(text, ":/"), strings.ContainsFunc(text, unicode.IsControl):
+		err = fmt.Errorf("%.80q is no user's name", text) // of no machine: the file of accounts cannot hold it
 	}
 	if err != nil {
-		return "", &diag.HintError{Message: err.Error(), Hint: `write true for root, or a user's name: become = "deploy"`}
+		return "", &diag.HintError{Message: err.Error(), Hint: hint}
 	}
 	return text, nil
 }

@@ -69,7 +69,7 @@ func refusalError(r *privilege.Refusal) error {
 func (a *Accounts) As(ctx context.Context, user string) (host.Host, error) {
 	u, err := a.Options.Host.User(user)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, becomeError(fmt.Sprintf("there is no account %q on this machine", user), "")
+		return nil, becomeError(fmt.Sprintf("there is no account %q on this machine", user), "name another one, or have the site create it: a user that this requires")
 	}
 	if err != nil {
 		return nil, fmt.Errorf("become: the account %s: %w", user, err)
