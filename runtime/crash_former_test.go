@@ -76,7 +76,7 @@ func TestFormerAnyEnd(t *testing.T) {
 		}
 		w.becomes(before)
 		w.run = told
-		ops := w.disturb(t)
+		ops := w.disturb(t, true)
 		err := w.endFormer(s, rapid.Bool().Draw(t, "the last one resumes"))
 		if err == nil {
 			err = w.has(after)

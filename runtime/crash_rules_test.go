@@ -186,7 +186,7 @@ func TestRulesAnyEnd(t *testing.T) {
 		if k.retrieves && k.purges {
 			w.meddle(t)
 		}
-		ops := w.disturb(t)
+		ops := w.disturb(t, true)
 		switch rapid.IntRange(0, 3).Draw(t, "in the end") {
 		case 0:
 			_, _ = w.resume(&fate{}) // a status may be lost
@@ -207,8 +207,8 @@ func TestRulesAnyEnd(t *testing.T) {
 	})
 }
 
-// disturb has processes begin or go on with the run, one after the other, of which each may die or fail, and the power with it. It gives at which operations.
-func (w *world) disturb(t *rapid.T) (ops []string) {
+// disturb has processes begin or go on with the run, one after the other, of which each may die or fail and, with power, the power with it. It gives at which operations.
+func (w *world) disturb(t *rapid.T, power bool) (ops []string) {
 	for i := range rapid.IntRange(0, 3).Draw(t, "processes") {
 		f := drawFate(t)
 		if rapid.Bool().Draw(t, "resumes") {
@@ -217,7 +217,7 @@ func (w *world) disturb(t *rapid.T) (ops []string) {
 			_, _ = w.process(f)
 		}
 		ops = append(ops, f.op)
-		if f.died() && rapid.Bool().Draw(t, "lost power") {
+		if f.died() && power && rapid.Bool().Draw(t, "lost power") {
 			lose(rapid.Bool().Draw(t, "host"), rapid.Bool().Draw(t, "journal"))(w, i)
 		}
 	}

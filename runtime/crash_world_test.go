@@ -18,6 +18,7 @@ type world struct {
 	state    string // the state folder
 	site     *crashSite
 	run      *states.StateRun // the site's, or what it was edited to
+	earlier  []string         // revisions that were applied before this one, besides the site's
 	silent   bool             // in which no part notifies anybody of changes
 	parallel int
 	platter  *platter

@@ -40,7 +40,7 @@ func (w *world) resume(f *fate) (*runtime.Result, error) {
 	}
 	w.lived++
 	run := record.Resumed().Run
-	if run.Revision != w.run.Revision && run.Revision == w.site.run.Revision { // of the end of an earlier run a loss of power has left nothing
+	if run.Revision != w.run.Revision && (slices.Contains(w.earlier, run.Revision) || w.site.run != nil && run.Revision == w.site.run.Revision) { // of the end of an earlier run a loss of power has left nothing
 		w.must(record.Abandon())
 		return w.process(f)
 	}
