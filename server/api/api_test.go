@@ -133,11 +133,12 @@ func TestDescription(t *testing.T) {
 	w := start(t, nil)
 	r := w.ask("GET", "/v1/openapi.json", "", "")
 	const golden = "testdata/openapi.json"
-	if *update {
+	want, err := os.ReadFile(golden)
+	if *update && string(want) != r.text { // tests of the pages may read it meanwhile
 		must(t, os.MkdirAll("testdata", 0o755))
 		must(t, os.WriteFile(golden, []byte(r.text), 0o644))
+		want, err = os.ReadFile(golden)
 	}
-	want, err := os.ReadFile(golden)
 	must(t, err)
 	if r.text != string(want) {
 		t.Error("the API is not as testdata/openapi.json says: go test ./server/api -update")
