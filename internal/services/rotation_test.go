@@ -1,8 +1,12 @@
 package services
 
 import (
+	"errors"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/tenetcm/tenet/runtime/agent/daemon"
 	"github.com/tenetcm/tenet/server/api/client"
@@ -22,6 +26,9 @@ func TestRotationWhileRunning(t *testing.T) {
 			t.Fatal(err)
 		}
 		process := h.cmd
+		if h == running {
+			refuseRotation(t, filepath.Join(f.dir, h.name+".state"))
+		}
 		if err := daemon.Rotate(t.Context(), filepath.Join(f.dir, h.name+".state")); err != nil {
 			t.Fatal(err)
 		}
@@ -49,5 +56,23 @@ func TestRotationWhileRunning(t *testing.T) {
 	}
 	if n != 2 {
 		t.Errorf("%d entries in the audit", n)
+	}
+}
+
+// refuseRotation has an agent that runs refuse a request for keys, and remove it: the next one is heeded as soon all the same.
+func refuseRotation(t *testing.T, stateDir string) {
+	t.Helper()
+	name := filepath.Join(daemon.Folder(stateDir), "identity", "rotation.json")
+	if err := os.WriteFile(name, []byte("[]"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for end := time.Now().Add(time.Minute); ; time.Sleep(100 * time.Millisecond) {
+		_, err := os.Lstat(name)
+		if errors.Is(err, fs.ErrNotExist) {
+			return
+		}
+		if err != nil || time.Now().After(end) {
+			t.Fatalf("the request is still there (%v)", err)
+		}
 	}
 }

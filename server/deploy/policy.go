@@ -3,7 +3,6 @@ package deploy
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -112,8 +111,12 @@ func (s *Service) SetPolicy(ctx context.Context, by *access.Caller, p Policy) (P
 	var changed []*record
 	err = s.Store.Write(ctx, func(tx store.Tx) error {
 		changed = nil
-		if newest, err := revision(tx, p.Site, 0); err != nil || newest == nil && p.Site != AllSites { // a misspelt name would protect nothing
-			return errors.Join(err, noSite(p.Site))
+		newest, err := revision(tx, p.Site, 0)
+		if err == nil && newest == nil && p.Site != AllSites { // a misspelt name would protect nothing
+			err = noSite(p.Site)
+		}
+		if err != nil {
+			return err
 		}
 		if _, err := tx.Exec(`INSERT INTO deploy_policies (site, body) VALUES ($1, $2) ON CONFLICT (site) DO UPDATE SET body = $2`, p.Site, body); err != nil {
 			return err

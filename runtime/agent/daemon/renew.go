@@ -19,15 +19,15 @@ func (d *daemon) renew(ctx context.Context) {
 	state := identity.State("")
 	for ctx.Err() == nil {
 		wait := identity.RenewEvery
-		isHeeded := d.rotate()
+		isRemoved := d.rotate()
 		answer, err := d.who.Renew(ctx)
+		d.agent.TakeKeys() // they may have followed others although something else of the answer was wrong
 		switch {
 		case err != nil && ctx.Err() == nil:
 			d.say(fmt.Errorf("the renewal of this host: %w", err))
 			wait = renewSoon
 		case err == nil:
 			d.agent.TakeTrust()
-			d.agent.TakeKeys()
 			if answer.State != state && answer.Reason != "" {
 				d.Log(fmt.Sprintf("this host is %s: %s", answer.State, answer.Reason))
 			}
@@ -36,12 +36,12 @@ func (d *daemon) renew(ctx context.Context) {
 				wait = min(time.Duration(answer.RetryAfter)*time.Second, identity.RenewEvery)
 			}
 		}
-		d.wait(ctx, wait, isHeeded)
+		d.wait(ctx, wait, isRemoved)
 	}
 }
 
 // rotate makes other keys, if somebody has asked for them, and forgets those that nothing here needs. That is an hour after they were replaced, as a rule: what was on its way then has come.
-// It tells whether a request for keys was heeded, as far as there was one.
+// It tells whether no request for keys is left that cannot be removed.
 func (d *daemon) rotate() bool {
 	if needed, err := d.agent.Recipients(); err != nil {
 		d.say(fmt.Errorf("former keys of this host are kept: %w", err))
@@ -55,10 +55,10 @@ func (d *daemon) rotate() bool {
 	if isNew {
 		d.Log("this host has made other keys, as it was asked; they count once the server has answered")
 	}
-	return err == nil
+	return err == nil || !d.who.IsRotationRequested()
 }
 
-// wait waits until the next renewal: it comes early where somebody asks for other keys, unless what was asked before cannot be heeded, and so would be again and again.
+// wait waits until the next renewal: it comes early where somebody asks for other keys, unless what was asked before cannot be removed, and so would be heeded again and again.
 func (d *daemon) wait(ctx context.Context, wait time.Duration, early bool) {
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
