@@ -285,7 +285,7 @@ func inReverse(list []*orphan, moved []states.Moved) []*orphan {
 func (e *engine) withOrphans(run *states.StateRun) *states.StateRun {
 	var first []states.Invocation
 	types, places := map[string]bool{}, map[string]bool{}
-	last, departing := "", e.departingAddresses(run)
+	last, before := "", e.departureAddresses(run)
 	for _, o := range e.orphans.list {
 		if o.keepReason != "" || o.isRetained || o.lateReason != "" || !run.Prune && !hasLeft(run, o.entry) {
 			continue
@@ -295,7 +295,7 @@ func (e *engine) withOrphans(run *states.StateRun) *states.StateRun {
 			inv.After = []string{last}
 		}
 		if hasLeft(run, o.entry) { // what deletes nodes may need it
-			inv.Requires = departing
+			inv.Requires = before
 		}
 		first, last = append(first, inv), inv.Address
 		types[o.entry.Type] = true
@@ -316,7 +316,7 @@ func (e *engine) withOrphans(run *states.StateRun) *states.StateRun {
 			m := e.options.Registry.ModuleOf(p.Type)
 			return types[p.Type] || m != nil && slices.ContainsFunc(m.Paths(p.Values), func(at string) bool { return places[path.Clean(at)] })
 		}
-		if !e.departing.has(inv) && slices.ContainsFunc(inv.Parts, touches) {
+		if !e.departures.has(inv) && slices.ContainsFunc(inv.Parts, touches) {
 			inv.After = append(slices.Clone(inv.After), last)
 		}
 	}

@@ -159,7 +159,7 @@ type engine struct {
 	acts        sync.RWMutex // see runAlone
 	documents   documents    // of comparisons
 	foreigners  foreignNodes // that rules purge
-	departing   departing
+	departures  departureWork
 	actors      actors
 	// recoveredActs are parts that an earlier run has begun, and of which a step has
 	// taken that over.

@@ -1,24 +1,26 @@
 package runtime
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
 	"github.com/tenetcm/tenet/graph"
+	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/runtime/journal"
 	"github.com/tenetcm/tenet/states"
 )
 
-// departing is what is done in a run, since the machine has left clusters, about nodes that rules of these have made.
-type departing struct {
+// departureWork is what is done in a run, since the machine has left clusters, about nodes that rules of these have made.
+type departureWork struct {
 	keys      []string          // of the departures
 	addresses map[string]bool   // of comparisons and handlers
 	stays     map[string]string // why nodes of rules stay
 }
 
 // has reports whether an invocation is part of it.
-func (d *departing) has(inv *states.Invocation) bool {
+func (d *departureWork) has(inv *states.Invocation) bool {
 	return inv != nil && (d.addresses[inv.Address] || inv.Node != nil && d.addresses[inv.Node.Comparison])
 }
 
@@ -38,12 +40,12 @@ func departuresOf(past *journal.Ledger, run *states.StateRun, origin string) (ke
 // withDeparture gives the run with what deletes the nodes that rules of a cluster have made which the machine has left. What rules of the
 // run are for is theirs.
 func (e *engine) withDeparture(run *states.StateRun) (*states.StateRun, error) {
-	e.departing = departing{addresses: map[string]bool{}, stays: map[string]string{}}
+	e.departures = departureWork{addresses: map[string]bool{}, stays: map[string]string{}}
 	if e.options.outer != nil {
 		return run, nil
 	}
-	e.departing.keys = departuresOf(e.options.Past, run, e.options.Origin)
-	if len(e.departing.keys) == 0 {
+	e.departures.keys = departuresOf(e.options.Past, run, e.options.Origin)
+	if len(e.departures.keys) == 0 {
 		return run, nil
 	}
 	remembered, err := e.rememberedNodes()
@@ -61,10 +63,11 @@ func (e *engine) withDeparture(run *states.StateRun) (*states.StateRun, error) {
 		}
 	}
 	out := run
-	for _, key := range e.departing.keys {
+	for _, key := range e.departures.keys {
 		var d departure
 		if err := plainOf(e.options.Past.Nodes[journal.Identity(run.Site, e.options.Origin)][key].Data, &d); err != nil {
-			return nil, err
+			return nil, &diag.HintError{Code: "record", Err: fmt.Errorf("what deletes the nodes of %s, which this host has left, cannot be read: %w", key, err),
+				Hint: "tenet forget " + key + " writes it off; its nodes stay"}
 		}
 		if out, err = e.depart(out, &d, declared, remembered); err != nil {
 			return nil, err
@@ -75,7 +78,7 @@ func (e *engine) withDeparture(run *states.StateRun) (*states.StateRun, error) {
 
 // depart puts what a departure has left to do before a run.
 func (e *engine) depart(run *states.StateRun, d *departure, declared map[string]bool, last map[string]remembered) (*states.StateRun, error) {
-	maps.Copy(e.departing.stays, d.Stays)
+	maps.Copy(e.departures.stays, d.Stays)
 	list, isNeeded := []states.Invocation{}, false
 	here := map[string]bool{}
 	for _, inv := range d.Invocations {
@@ -95,7 +98,7 @@ func (e *engine) depart(run *states.StateRun, d *departure, declared map[string]
 			p.ID, p.Values = graph.PartID(run.Host, p.Address), maps.Clone(p.Values)
 			p.Values["rules"] = rules
 			inv.Parts = []states.Part{p}
-			e.departing.addresses[inv.Address] = true
+			e.departures.addresses[inv.Address] = true
 		case inv.Node != nil && (declared[inv.Node.Rule] || !here[inv.Node.Comparison]):
 			continue
 		case inv.Node == nil:
@@ -149,7 +152,7 @@ func (e *engine) withFirst(run *states.StateRun, list []states.Invocation, here 
 		}
 		if inv.Handler {
 			out.Handlers = slices.DeleteFunc(out.Handlers, func(h states.Invocation) bool { return h.Address == handler })
-			e.departing.addresses[inv.Address] = true
+			e.departures.addresses[inv.Address] = true
 		}
 		first = append(first, inv)
 	}
@@ -157,10 +160,10 @@ func (e *engine) withFirst(run *states.StateRun, list []states.Invocation, here 
 	return &out
 }
 
-// departingAddresses lists the invocations of a run that come before anything is removed that the cluster has made: they may need it.
-func (e *engine) departingAddresses(run *states.StateRun) (list []string) {
+// departureAddresses lists the invocations of a run that come before anything is removed that the cluster has made: they may need it.
+func (e *engine) departureAddresses(run *states.StateRun) (list []string) {
 	for i := range run.Invocations {
-		if e.departing.has(&run.Invocations[i]) {
+		if e.departures.has(&run.Invocations[i]) {
 			list = append(list, run.Invocations[i].Address)
 		}
 	}
@@ -170,7 +173,7 @@ func (e *engine) departingAddresses(run *states.StateRun) (list []string) {
 // hasDeparted reports whether all went well that was to be done about the nodes.
 func (e *engine) hasDeparted() bool {
 	for _, n := range e.nodes {
-		if !e.departing.has(n.inv) || n.inv.Options.IgnoreFailure {
+		if !e.departures.has(n.inv) || n.inv.Options.IgnoreFailure {
 			continue
 		}
 		switch n.outcome {
@@ -187,7 +190,7 @@ func (e *engine) endDeparture() {
 	if e.planning() || !e.hasDeparted() {
 		return
 	}
-	for _, key := range e.departing.keys {
+	for _, key := range e.departures.keys {
 		e.recorder.emitWanted(states.Event{Type: states.EventNode, Address: key, Outcome: states.Changed})
 	}
 }
@@ -196,7 +199,7 @@ func (e *engine) endDeparture() {
 func (e *engine) leaveNote(kept []string, d *document) string {
 	var list []string
 	for _, address := range kept {
-		list = append(list, address+" ("+e.departing.stays[d.rules[d.ruleOf(address)].Address]+")")
+		list = append(list, address+" ("+e.departures.stays[d.rules[d.ruleOf(address)].Address]+")")
 	}
 	return "made for a cluster that this host has left, and kept: " + strings.Join(fewOf(list), ", ")
 }
@@ -208,8 +211,8 @@ func Departure(past *journal.Ledger, site, key string) (addresses []string, err 
 		return nil, nil
 	}
 	var d departure
-	if err := plainOf(nodes[key].Data, &d); err != nil {
-		return nil, err
+	if plainOf(nodes[key].Data, &d) != nil {
+		return []string{key}, nil // whose nodes they are is not known any more
 	}
 	for _, inv := range d.Invocations {
 		if len(inv.Parts) != 1 || inv.Parts[0].Type != states.ComparisonType {
