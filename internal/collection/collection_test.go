@@ -36,8 +36,8 @@ func TestCollector(t *testing.T) {
 }
 
 // Memory is given back once nothing is collected any more, and again when there is more to give.
-func TestSettlingIsDue(t *testing.T) {
-	s := settling{}
+func TestSettlerIsDue(t *testing.T) {
+	s := settler{}
 	for i, step := range []struct {
 		now  usage
 		want bool
@@ -79,7 +79,7 @@ func TestSettleShrinksStacks(t *testing.T) {
 	defer close(end)
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	(&settling{}).settle()
+	(&settler{}).settle()
 	runtime.ReadMemStats(&after)
 	if before.StackInuse < n*(32<<10) || after.StackInuse > before.StackInuse/2 {
 		t.Errorf("%d bytes of stacks become %d", before.StackInuse, after.StackInuse)

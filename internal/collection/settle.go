@@ -19,7 +19,7 @@ func (c *Collector) Settle(ctx context.Context) {
 	}
 	ticker := time.NewTicker(quiet)
 	defer ticker.Stop()
-	var s settling
+	var s settler
 	for {
 		select {
 		case <-ctx.Done():
@@ -44,21 +44,21 @@ func read() usage {
 	return usage{memory: m[0].Value.Uint64() - m[1].Value.Uint64(), collections: m[2].Value.Uint64()}
 }
 
-// settling says when it is worth it.
-type settling struct {
+// settler says when it is worth it.
+type settler struct {
 	last    usage // at the look before
 	settled uint64
 }
 
 // isDue tells whether nothing was collected since the look before, and more memory is taken by a tenth than was left the last time.
-func (s *settling) isDue(now usage) bool {
+func (s *settler) isDue(now usage) bool {
 	isQuiet := now.collections == s.last.collections
 	s.last = now
 	return isQuiet && now.memory > s.settled+s.settled/10
 }
 
 // settle collects until stacks are as small as they become, mostly: from 32 KiB to the 4 KiB of a connection that waits.
-func (s *settling) settle() {
+func (s *settler) settle() {
 	for range 3 {
 		runtime.GC()
 	}

@@ -63,14 +63,14 @@ func (t table) putPrepared(tx store.Tx, site string, tree contents.Digest, p *Pr
 	return err
 }
 
-// classified is a host with the class of what is prepared for it.
-type classified struct {
+// hostClass is a host with the class of what is prepared for it.
+type hostClass struct {
 	host  trust.ID
 	class string
 }
 
-// eachClassified calls a function for each host for which something is prepared of a tree, with a class from one on and before another one: it reads no more than an index.
-func eachClassified(r store.Reader, t table, site string, tree contents.Digest, from, before string, each func(classified) error) error {
+// eachHostClass calls a function for each host for which something is prepared of a tree, with a class from one on and before another one: it reads no more than an index.
+func eachHostClass(r store.Reader, t table, site string, tree contents.Digest, from, before string, each func(hostClass) error) error {
 	former, err := formerClasses(r, t, site, tree)
 	for _, one := range former {
 		if err == nil && one.class >= from && one.class < before {
@@ -86,12 +86,12 @@ func eachClassified(r store.Reader, t table, site string, tree contents.Digest, 
 		if !isHost || !isClass {
 			return fmt.Errorf("a row of %s is damaged: %v", t, row)
 		}
-		return each(classified{trust.ID(host), class})
+		return each(hostClass{trust.ID(host), class})
 	})
 }
 
 // formerClasses reads the classes of what a former version of the server has written: there is none any more once the hosts are evaluated again.
-func formerClasses(r store.Reader, t table, site string, tree contents.Digest) (list []classified, err error) {
+func formerClasses(r store.Reader, t table, site string, tree contents.Digest) (list []hostClass, err error) {
 	err = r.Query(`SELECT host, body FROM `+string(t)+` WHERE site = $1 AND tree = $2 AND class = '' ORDER BY host`, []any{site, string(tree)}, func(row store.Row) error {
 		var host string
 		var body []byte
@@ -103,7 +103,7 @@ func formerClasses(r store.Reader, t table, site string, tree contents.Digest) (
 			return fmt.Errorf("%s of %s is damaged: %w", t, host, err)
 		}
 		class, err := p.class()
-		list = append(list, classified{trust.ID(host), class})
+		list = append(list, hostClass{trust.ID(host), class})
 		return err
 	})
 	return list, err

@@ -94,7 +94,7 @@ func toldHosts(r store.Reader, d *Deployment, isHost map[trust.ID]bool) (list []
 		return nil, err
 	}
 	shapes := map[trust.ID]string{} // see shapeOf; empty: it is not evaluated
-	err = eachClassified(r, d.prepared(), d.Site, d.evaluationDigest(), "", anyClass, func(c classified) error {
+	err = eachHostClass(r, d.prepared(), d.Site, d.evaluationDigest(), "", anyClass, func(c hostClass) error {
 		shapes[c.host] = shapeOf(c.class)
 		return nil
 	})

@@ -13,8 +13,8 @@ import (
 	"github.com/tenetcm/tenet/server/store"
 )
 
-// pinned is a host that is about to be pinned, and to what.
-type pinned struct {
+// pinTarget is a host that is about to be pinned, and to what.
+type pinTarget struct {
 	Enrolled
 	revision *Revision
 	prepared *Prepared
@@ -33,7 +33,7 @@ func demandDone(r store.Reader, to *Revision) error {
 }
 
 // chooseTargets gives the hosts of a selector that have something of a site.
-func (s *Service) chooseTargets(ctx context.Context, by *access.Caller, site, hosts string, to func(store.Reader, *targetRow) (*Revision, error)) (out []*pinned, err error) {
+func (s *Service) chooseTargets(ctx context.Context, by *access.Caller, site, hosts string, to func(store.Reader, *targetRow) (*Revision, error)) (out []*pinTarget, err error) {
 	selector, err := access.ParseSelector(hosts)
 	if err != nil {
 		return nil, err
@@ -63,7 +63,7 @@ func (s *Service) chooseTargets(ctx context.Context, by *access.Caller, site, ho
 			if !is {
 				continue
 			}
-			p := &pinned{Enrolled: e, target: targets[e.ID]}
+			p := &pinTarget{Enrolled: e, target: targets[e.ID]}
 			if p.revision, err = to(r, targets[e.ID]); err != nil {
 				return err
 			}
@@ -103,7 +103,7 @@ func targetsOf(r store.Reader, site string, hosts []Enrolled) (map[trust.ID]*tar
 }
 
 // prepareGroup evaluates one revision for hosts.
-func (s *Service) prepareGroup(ctx context.Context, group []*pinned, isEmptyMeant bool) error {
+func (s *Service) prepareGroup(ctx context.Context, group []*pinTarget, isEmptyMeant bool) error {
 	d := &Deployment{Site: group[0].revision.Site, Revision: group[0].revision.Tree, Number: group[0].revision.Number, Empty: isEmptyMeant}
 	var ids []trust.ID
 	others, err := s.takeSigned(ctx, d, group)
@@ -194,12 +194,12 @@ func (s *Service) PreviewUnpin(ctx context.Context, by *access.Caller, site, hos
 }
 
 // chooseUnpin gives the hosts that a selector means, pinned or not.
-func (s *Service) chooseUnpin(ctx context.Context, by *access.Caller, site, hosts string) ([]*pinned, error) {
+func (s *Service) chooseUnpin(ctx context.Context, by *access.Caller, site, hosts string) ([]*pinTarget, error) {
 	return s.chooseTargets(ctx, by, site, hosts, func(store.Reader, *targetRow) (*Revision, error) { return nil, nil })
 }
 
 // pinsAmong gives the pins of those hosts that have one; it is an error if none has.
-func pinsAmong(r store.Reader, site, hosts string, list []*pinned) (out []Pin, err error) {
+func pinsAmong(r store.Reader, site, hosts string, list []*pinTarget) (out []Pin, err error) {
 	pins, err := all[Pin](r, pinsTable, site, "")
 	for _, p := range list {
 		if pin := pins[p.ID]; pin != nil {

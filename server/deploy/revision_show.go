@@ -70,21 +70,21 @@ func (s *Service) ShowRevision(ctx context.Context, by *access.Caller, site stri
 // wrongFor tells why a revision is wrong, and for how many hosts of those names. It reads of all hosts no more than an index, and of one with each mistake what it says.
 func wrongFor(r store.Reader, rev *Revision, names map[string]string) (list []WrongFor, err error) {
 	type mistake struct {
-		classified // the first host
+		hostClass // the first host
 		tree       contents.Digest
 		hosts      map[trust.ID]bool
 		names      []string
 	}
 	found := map[string]*mistake{}            // by class
 	for _, tree := range evaluationsOf(rev) { // a host may have been evaluated in two ways
-		err := eachClassified(r, preparedTable, rev.Site, tree, classWrong, afterWrong, func(c classified) error {
+		err := eachHostClass(r, preparedTable, rev.Site, tree, classWrong, afterWrong, func(c hostClass) error {
 			name, may := names[string(c.host)]
 			if !may {
 				return nil
 			}
 			m := found[c.class]
 			if m == nil {
-				m = &mistake{classified: c, tree: tree, hosts: map[trust.ID]bool{}}
+				m = &mistake{hostClass: c, tree: tree, hosts: map[trust.ID]bool{}}
 				found[c.class] = m
 			}
 			if m.hosts[c.host] {
@@ -128,7 +128,7 @@ func signersOf(r store.Reader, rev *Revision, names map[string]string) (list []t
 	if err != nil {
 		return nil, err
 	}
-	note := func(c classified) (key string, isNamed bool) {
+	note := func(c hostClass) (key string, isNamed bool) {
 		key, _, _ = strings.Cut(c.class, ":")
 		if _, isNamed = names[string(c.host)]; isNamed && !slices.Contains(list, trust.ID(key)) {
 			list = append(list, trust.ID(key))
@@ -145,7 +145,7 @@ func signersOf(r store.Reader, rev *Revision, names map[string]string) (list []t
 			if err := row.Scan(&host, &class); err != nil {
 				return err
 			}
-			key, isNamed := note(classified{trust.ID(host), class})
+			key, isNamed := note(hostClass{trust.ID(host), class})
 			if more = isNamed; more { // on to the next key
 				from = key + afterSigner
 				return errEnough

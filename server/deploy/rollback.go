@@ -27,7 +27,7 @@ func (s *Service) Rollback(ctx context.Context, by *access.Caller, q Return) (pi
 	if err != nil {
 		return nil, err
 	}
-	groups := map[int64][]*pinned{}
+	groups := map[int64][]*pinTarget{}
 	for _, p := range list {
 		groups[p.revision.Number] = append(groups[p.revision.Number], p)
 	}
@@ -48,7 +48,7 @@ func (s *Service) Rollback(ctx context.Context, by *access.Caller, q Return) (pi
 }
 
 // pin has some hosts go back, in one transaction, and wakes them.
-func (s *Service) pin(ctx context.Context, by *access.Caller, q Return, list []*pinned) (pins []Pin, err error) {
+func (s *Service) pin(ctx context.Context, by *access.Caller, q Return, list []*pinTarget) (pins []Pin, err error) {
 	var woken []trust.ID
 	err = s.change(ctx, q.Site, func(tx store.Tx) error {
 		pins, woken = nil, nil
@@ -78,7 +78,7 @@ func (s *Service) pin(ctx context.Context, by *access.Caller, q Return, list []*
 }
 
 // pinOne has a host go back, and audits that.
-func (s *Service) pinOne(tx store.Tx, p *pinned, pin Pin, isEmptyMeant bool) error {
+func (s *Service) pinOne(tx store.Tx, p *pinTarget, pin Pin, isEmptyMeant bool) error {
 	if err := pinsTable.put(tx, pin.Site, p.ID, p.revision.Tree, pin); err != nil {
 		return err
 	}
@@ -108,7 +108,7 @@ func partly(err error, what string, done, all int) error {
 const askRollback = "deploy the former revision, and have that approved: tenet deploy SITE --revision NUMBER"
 
 // chooseRollback gives the hosts that would go back, and to which revision: without a number all but those that are pinned.
-func (s *Service) chooseRollback(ctx context.Context, by *access.Caller, site, hosts string, to int64) ([]*pinned, error) {
+func (s *Service) chooseRollback(ctx context.Context, by *access.Caller, site, hosts string, to int64) ([]*pinTarget, error) {
 	read := map[int64]*Revision{}
 	list, err := s.chooseTargets(ctx, by, site, hosts, func(r store.Reader, t *targetRow) (one *Revision, err error) {
 		number := cmp.Or(to, t.Former, -1)
@@ -139,7 +139,7 @@ func (s *Service) chooseRollback(ctx context.Context, by *access.Caller, site, h
 		return nil, err
 	}
 	// The revision before that of a host which is pinned is mostly the one that it has gone back from.
-	if list = slices.DeleteFunc(list, func(p *pinned) bool { return pins[p.ID] != nil }); len(list) == 0 {
+	if list = slices.DeleteFunc(list, func(p *pinTarget) bool { return pins[p.ID] != nil }); len(list) == 0 {
 		return nil, &diag.HintError{Code: ErrPinned, Message: fmt.Sprintf("all of %.200s that have something of %s are pinned already", hosts, site),
 			Hint: "name a revision: tenet rollback --to NUMBER; or let them follow again: tenet unpin"}
 	}

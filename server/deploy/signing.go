@@ -337,7 +337,7 @@ func (s *Service) hasContent(ctx context.Context, c trust.Content) (bool, error)
 
 // takeSigned has hosts whose targets were signed elsewhere, or all where the server may not sign, go to what is signed for them of a revision. It gives
 // those for which the server evaluates. Where something would have to be signed anew, there is an error.
-func (s *Service) takeSigned(ctx context.Context, d *Deployment, group []*pinned) (others []*pinned, err error) {
+func (s *Service) takeSigned(ctx context.Context, d *Deployment, group []*pinTarget) (others []*pinTarget, err error) {
 	if s.Options.Signatures == nil {
 		return group, nil
 	}

@@ -104,7 +104,7 @@ func (s *Sessions) linesRows(r store.Reader, id trust.ID, run string) (rows []li
 	if err != nil || !uncounted {
 		return rows, err
 	}
-	known, n := s.counted.get(countedRun{id, run}), int64(0)
+	known, n := s.runCounts.get(runKey{id, run}), int64(0)
 	for i := range rows {
 		if i < len(known) && known[i].part == rows[i].part {
 			rows[i] = known[i]
@@ -119,7 +119,7 @@ func (s *Sessions) linesRows(r store.Reader, id trust.ID, run string) (rows []li
 		rows[i].first, rows[i].lines = n, int64(bytes.Count(data, []byte{'\n'}))
 		n += rows[i].lines
 	}
-	s.counted.put(countedRun{id, run}, rows)
+	s.runCounts.put(runKey{id, run}, rows)
 	return rows, nil
 }
 

@@ -80,8 +80,8 @@ type Sessions struct {
 	compressor
 	traffic traffic
 	complaints
-	counted  counted
-	streamed wakeup // with each batch that was taken in
+	runCounts runCounts
+	streamed  wakeup // with each batch that was taken in
 
 	mu    sync.RWMutex
 	core  control.Server

@@ -30,7 +30,7 @@ func (p *Pages) registerSelection() {
 	}
 }
 
-// selection is the hosts that the page's address names.
+// selectedHosts are those that the address of the page names.
 func (v *view) selectedHosts() ([]string, error) {
 	names := strings.FieldsFunc(v.r.URL.Query().Get("select"), func(r rune) bool { return r == ',' })
 	slices.Sort(names)

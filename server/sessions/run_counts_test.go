@@ -8,10 +8,10 @@ import (
 
 // However many runs are counted, no more rows are remembered than there is room for, and the last ones are.
 func TestCountedIsBounded(t *testing.T) {
-	const each = maxCountedRows / 4
-	c, rows := &counted{}, make([]linesRow, each)
+	const each = maxRunCounts / 4
+	c, rows := &runCounts{}, make([]linesRow, each)
 	for n := range 10 {
-		of := countedRun{"host", fmt.Sprint(n)}
+		of := runKey{"host", fmt.Sprint(n)}
 		rows[0].lines = int64(n)
 		c.put(of, rows)
 		c.put(of, rows) // by another one who has counted them meanwhile
@@ -22,12 +22,12 @@ func TestCountedIsBounded(t *testing.T) {
 		for _, list := range c.runs {
 			total += len(list)
 		}
-		if total != c.rows || total > maxCountedRows {
+		if total != c.rows || total > maxRunCounts {
 			t.Fatalf("%d rows are remembered, and %d are said to be", total, c.rows)
 		}
 	}
-	c.put(countedRun{"host", "large"}, make([]linesRow, maxCountedRows+1))
-	if c.get(countedRun{"host", "large"}) != nil || c.get(countedRun{"host", "9"}) == nil {
+	c.put(runKey{"host", "large"}, make([]linesRow, maxRunCounts+1))
+	if c.get(runKey{"host", "large"}) != nil || c.get(runKey{"host", "9"}) == nil {
 		t.Error("one run takes the room of all")
 	}
 }
