@@ -42,6 +42,7 @@ func TestDialogTells(t *testing.T) {
 // TestCommandFollows checks that the command beside a form does what is chosen in it, whatever is written there, and is copied as it is shown.
 func TestCommandFollows(t *testing.T) {
 	tab, s := demoTab(t)
+	do(t, tab, chromedp.Navigate(s.URL+"/sites"), chromedp.WaitVisible(`main a[href="/sites/shop"]`)) // the demo is about to deploy it
 	do(t, tab, chromedp.Navigate(s.URL+"/sites/shop"), chromedp.WaitReady("#main"))
 	link := `main a[data-dialog][href="/sites/shop/policy"]`
 	do(t, tab, chromedp.WaitVisible(link))
