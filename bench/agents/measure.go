@@ -219,7 +219,7 @@ func (b *bench) wait(d time.Duration) error {
 }
 
 // atRest is how long the server is left alone before its memory is looked at, up to this.
-const atRest = 90 * time.Second
+const atRest = 2 * time.Minute
 
 // rest looks at the server's memory once little happens, and at what it does then.
 func (b *bench) rest() error {
