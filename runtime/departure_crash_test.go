@@ -127,7 +127,7 @@ func (w *world) hasOfBench(t *testing.T, vlans map[string]string) error {
 	}
 	switch {
 	case len(vlans) == 0:
-		if is := m.left(t); is != "" || files["/program"] != "" {
+		if is := m.remainder(t); is != "" || files["/program"] != "" {
 			return fmt.Errorf("it has left: %s, and has the program: %q", is, files["/program"])
 		}
 	case !maps.Equal(m.vlans, vlans):

@@ -150,8 +150,8 @@ func (s *benchSwitch) remembers(t *testing.T) []string {
 	return slices.Sorted(maps.Keys(past.Nodes["lab"]))
 }
 
-// left tells what is left of the cluster; empty: nothing.
-func (s *benchSwitch) left(t *testing.T) string {
+// remainder is what is left of the cluster; empty: nothing.
+func (s *benchSwitch) remainder(t *testing.T) string {
 	t.Helper()
 	if list := s.remembers(t); len(list) > 0 && !slices.Equal(list, []string{"data.network"}) {
 		return fmt.Sprint("it remembers ", list)
@@ -199,7 +199,7 @@ func TestRulesOfClusterLeave(t *testing.T) {
 	if got := strings.Join(s.calls, ", "); got != "remove 10, remove 20, save" {
 		t.Errorf("it calls %s", got)
 	}
-	if got := s.left(t); got != "" {
+	if got := s.remainder(t); got != "" {
 		t.Error(got)
 	}
 	s.calls = nil
@@ -283,7 +283,7 @@ func TestRulesOfVanishingPeers(t *testing.T) {
 			if isMember[i] && !maps.Equal(s.vlans, vlans) {
 				r.Errorf("%d has %v, and is to have %v", i, s.vlans, vlans)
 			}
-			if got := s.left(t); !isMember[i] && got != "" {
+			if got := s.remainder(t); !isMember[i] && got != "" {
 				r.Errorf("%d has left: %s", i, got)
 			}
 		}

@@ -33,11 +33,7 @@ type agentProbeCmd struct{}
 
 // Run shows that this program can follow the one that runs.
 func (cmd *agentProbeCmd) Run(ctx runContext, s *client) error {
-	services, err := s.services()
-	if err != nil {
-		return err
-	}
-	dir, err := s.agentDir()
+	services, dir, err := s.agentServices()
 	if err != nil {
 		return err
 	}
@@ -126,13 +122,17 @@ func (s *client) agentDir() (string, error) {
 	return dir, failure(err)
 }
 
+// agentServices gives the services, and the folder of the agent's records.
+func (s *client) agentServices() (services Services, dir string, err error) {
+	if services, err = s.services(); err == nil {
+		dir, err = s.agentDir()
+	}
+	return services, dir, err
+}
+
 // Run forgets the server.
 func (cmd *agentLeaveCmd) Run(ctx runContext, s *client) error {
-	services, err := s.services()
-	if err != nil {
-		return err
-	}
-	dir, err := s.agentDir()
+	services, dir, err := s.agentServices()
 	if err != nil {
 		return err
 	}
@@ -147,11 +147,7 @@ func (cmd *agentLeaveCmd) Run(ctx runContext, s *client) error {
 
 // Run runs the agent.
 func (cmd *agentRunCmd) Run(ctx runContext, s *client) error {
-	services, err := s.services()
-	if err != nil {
-		return err
-	}
-	dir, err := s.agentDir()
+	services, dir, err := s.agentServices()
 	if err != nil {
 		return err
 	}
@@ -160,11 +156,7 @@ func (cmd *agentRunCmd) Run(ctx runContext, s *client) error {
 
 // Run replaces keys.
 func (cmd *agentRotateCmd) Run(ctx runContext, s *client) error {
-	services, err := s.services()
-	if err != nil {
-		return err
-	}
-	dir, err := s.agentDir()
+	services, dir, err := s.agentServices()
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package services
 
 import (
+	"context"
 	"errors"
 	"io/fs"
 	"os"
@@ -8,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tenetcm/tenet/lang/diag"
 	"github.com/tenetcm/tenet/runtime/agent/daemon"
 	"github.com/tenetcm/tenet/server/api/client"
 )
@@ -40,6 +42,7 @@ func TestRotationWhileRunning(t *testing.T) {
 			t.Errorf("%s: %+v, and was %+v", h.name, after.Keys, before.Keys)
 		}
 	}
+	rotationOfNone(t, filepath.Join(f.dir, stopped.name+".state"))
 	stopped.start()
 	f.connected(2)
 	id := f.deploy()
@@ -74,5 +77,26 @@ func refuseRotation(t *testing.T, stateDir string) {
 		if err != nil || time.Now().After(end) {
 			t.Fatalf("the request is still there (%v)", err)
 		}
+	}
+}
+
+// rotationOfNone wants to be told that whoever has the folder has made no keys of a request.
+func rotationOfNone(t *testing.T, stateDir string) {
+	t.Helper()
+	who, err := daemon.Load(stateDir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer who.Close()
+	ctx, end := context.WithCancel(t.Context())
+	defer end()
+	go func() {
+		for ctx.Err() == nil {
+			_ = os.Remove(filepath.Join(daemon.Folder(stateDir), "identity", "rotation.json")) // it may not be there yet
+			time.Sleep(10 * time.Millisecond)
+		}
+	}()
+	if err := daemon.Rotate(t.Context(), stateDir); diag.CodeOf(err) != "refused" || diag.HintOf(err) == "" {
+		t.Errorf("a request that comes to nothing: %v", err)
 	}
 }

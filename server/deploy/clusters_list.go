@@ -75,7 +75,6 @@ func eachCluster(r store.Reader, f *ClusterFilter, each func(*clusterRow) (more 
 			where += fmt.Sprintf(" AND %s = $%d", c.column, len(args))
 		}
 	}
-	enough := errors.New("there are enough")
 	err := r.Query(`SELECT body FROM deploy_clusters WHERE `+where+` ORDER BY site, name`, args, func(row store.Row) error {
 		var body []byte
 		if err := row.Scan(&body); err != nil {
@@ -86,11 +85,11 @@ func eachCluster(r store.Reader, f *ClusterFilter, each func(*clusterRow) (more 
 			return fmt.Errorf("a cluster is damaged: %w", err)
 		}
 		if !each(c) {
-			return enough
+			return errEnough
 		}
 		return nil
 	})
-	if errors.Is(err, enough) {
+	if errors.Is(err, errEnough) {
 		return nil
 	}
 	return err

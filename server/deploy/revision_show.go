@@ -71,9 +71,9 @@ func (s *Service) ShowRevision(ctx context.Context, by *access.Caller, site stri
 func wrongFor(r store.Reader, rev *Revision, names map[string]string) (list []WrongFor, err error) {
 	type mistake struct {
 		hostClass // the first host
-		tree       contents.Digest
-		hosts      map[trust.ID]bool
-		names      []string
+		tree      contents.Digest
+		hosts     map[trust.ID]bool
+		names     []string
 	}
 	found := map[string]*mistake{}            // by class
 	for _, tree := range evaluationsOf(rev) { // a host may have been evaluated in two ways

@@ -30,13 +30,14 @@ func Rotate(ctx context.Context, stateDir string) error {
 
 // rotateRunning asks the agent that runs.
 func rotateRunning(ctx context.Context, dir string) error {
-	number, err := numberOf(dir)
+	before, err := viewRotation(dir)
 	if err != nil {
 		return err
 	}
-	if err := identity.RequestRotation(dir, number); err != nil {
+	if err := identity.RequestRotation(dir, before.number); err != nil {
 		return err
 	}
+	last := rotationView{isPending: true}
 	ctx, cancel := context.WithTimeout(ctx, rotationPatience)
 	defer cancel()
 	ticker := time.NewTicker(rotationLook)
@@ -48,18 +49,28 @@ func rotateRunning(ctx context.Context, dir string) error {
 				Hint: "the log of the agent says why, and it tries again by itself; the present keys count until then. An agent of an older version does not know this: update it"}
 		case <-ticker.C:
 		}
-		now, err := numberOf(dir)
-		if err != nil || now > number {
+		now, err := viewRotation(dir)
+		if err != nil || now.number > before.number {
 			return err
 		}
+		// What the agent makes of a request is there before the request is removed, and so at the look after that.
+		if !now.isPending && !last.isPending {
+			return &diag.HintError{Code: "refused", Message: "the agent was asked for other keys, and has made none: the present ones stay", Hint: "the log of the agent says why (journalctl -u tenet-agent); ask again once that is mended"}
+		}
+		last = now
 	}
 }
 
-// numberOf is the number of the keys that count.
-func numberOf(dir string) (uint64, error) {
+// rotationView is how far a rotation is.
+type rotationView struct {
+	number    uint64 // of the keys that count
+	isPending bool   // somebody has asked for other keys, or the server is yet to answer to them
+}
+
+func viewRotation(dir string) (rotationView, error) {
 	who, err := identity.View(dir, identity.Options{})
 	if err != nil {
-		return 0, err
+		return rotationView{}, err
 	}
-	return who.Keys().Number, who.Close()
+	return rotationView{who.Keys().Number, who.IsReplacing() || who.IsRotationRequested()}, who.Close()
 }

@@ -30,21 +30,21 @@ type rotation struct {
 
 // Rotate makes another connection key and another sealing key, unless some are about to follow already, and tells the server of them.
 func (i *Identity) Rotate(ctx context.Context) error {
-	if !i.isReplacing() {
+	if !i.IsReplacing() {
 		if err := i.ReplaceKeys(false); err != nil {
 			return err
 		}
 	}
 	_, err := i.Renew(ctx)
-	if err == nil && i.isReplacing() {
+	if err == nil && i.IsReplacing() {
 		state, reason := i.State()
 		err = &diag.HintError{Code: "state", Message: fmt.Sprintf("the server has not taken the keys, since this host is %s: %s", state, reason), Hint: "look at the host there: tenet host show NAME"}
 	}
 	return err
 }
 
-// isReplacing tells whether the server is yet to answer to other keys.
-func (i *Identity) isReplacing() bool {
+// IsReplacing tells whether the server is yet to answer to other keys.
+func (i *Identity) IsReplacing() bool {
 	return locked(i, func() bool { return i.kept.Following != nil })
 }
 
@@ -83,7 +83,7 @@ func (i *Identity) TakeRotation() (bool, error) {
 	if err = errors.Join(err, file.Close()); err == nil {
 		err = json.Unmarshal(data, &wanted)
 	}
-	isNew := err == nil && !i.isReplacing() && i.Keys().Number < wanted.Number
+	isNew := err == nil && !i.IsReplacing() && i.Keys().Number < wanted.Number
 	if isNew {
 		err = i.ReplaceKeys(false)
 	}
